@@ -1,0 +1,73 @@
+/* Network models see flows only: (source, destination, bytes, start). They know nothing of GNNs.
+ *
+ * A model is driven by one thread as a discrete-event source: flows are started at instants that
+ * never go back, next() tells the next instant at which something finishes, and advance() moves
+ * there. Instants are integer picoseconds. Flows that finish at one instant are given in the order
+ * in which they were started. */
+#ifndef QH_NETMODEL_NETMODEL_H
+#define QH_NETMODEL_NETMODEL_H
+
+#include "src/base/status.h"
+#include "src/base/units.h"
+#include "src/base/yaml.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct qh_netmodel qh_netmodel;
+
+typedef struct qh_flow {
+    int64_t id; /* the caller's */
+    int32_t src, dst;
+    int64_t bytes; /* >= 0 */
+} qh_flow;
+
+typedef struct qh_netmodel_ops {
+    const char *name, *help;
+    /* From the description's mapping for n_devices devices. Errors carry file:line. */
+    qh_status (*open)(const qh_yaml *y, const qh_yaml_node *map, int n_devices, qh_netmodel **out);
+    void (*close)(qh_netmodel *m);
+    /* Starts a flow at `now`, src != dst. */
+    qh_status (*start)(qh_netmodel *m, qh_time now, const qh_flow *f);
+    /* The instant of the next finish among flows in flight; QH_TIME_NEVER when there is none. May
+     * change with each start. */
+    qh_time (*next)(qh_netmodel *m);
+    /* Moves to `now` <= next() and writes the ids of flows that finish then into done (room for
+     * capacity); the number written. Called again until it gives 0. */
+    int64_t (*advance)(qh_netmodel *m, qh_time now, int64_t *done, int64_t capacity);
+    /* Time that posting one message of bytes costs the sender's (or receiver's) compute stream
+     * (LogGP's o); NULL: none. */
+    qh_time (*overhead)(const qh_netmodel *m, int src, int dst, int64_t bytes);
+    /* Uncontended time of one flow: what the linear cost theta * bytes + gamma is fitted to. */
+    qh_time (*alone)(const qh_netmodel *m, int src, int dst, int64_t bytes);
+    bool contention; /* whether flows share anything */
+} qh_netmodel_ops;
+
+struct qh_netmodel {
+    const qh_netmodel_ops *ops;
+    char *name;  /* owned; of the description */
+    char *about; /* owned; its sources */
+    int n_devices;
+    bool staging; /* device-to-host copies before and after each block (gloo) */
+};
+
+/* NAME of a preset, or a FILE.yaml. n_devices 0: as many as the description says, or 2. A
+ * description with a fixed number of devices refuses another (QH_EUSAGE). */
+qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out);
+void qh_netmodel_close(qh_netmodel *m); /* NULL is fine */
+
+/* Presets, built into the program. */
+int64_t qh_net_preset_count(void);
+const char *qh_net_preset_name(int64_t i);
+const char *qh_net_preset_about(int64_t i); /* its "about:" line */
+const char *qh_net_preset_text(int64_t i);  /* the YAML file itself */
+
+/* Everything that will be applied, in words, with the matrix of uncontended bandwidth and latency
+ * between the first devices. */
+void qh_netmodel_show(const qh_netmodel *m, FILE *out);
+
+/* theta (seconds a byte) and gamma (seconds) of a channel, fitted to `alone`; both >= 0. */
+void qh_netmodel_fit(const qh_netmodel *m, int src, int dst, double *theta, double *gamma);
+
+#endif

@@ -1,0 +1,41 @@
+/* Compute models: the duration of a recorded operation.
+ *
+ * modeled: roofline, launch + max(flops / (peak * efficiency), bytes / (bandwidth * efficiency)),
+ * Williams, Waterman and Patterson, CACM 52(4), 2009; independent of the host. measured: the CPU
+ * time that the sink stamped, times a factor. */
+#ifndef QH_SIM_COMPUTE_H
+#define QH_SIM_COMPUTE_H
+
+#include "src/base/units.h"
+#include "src/record/record.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct qh_accelerator {
+    char *name, *about; /* owned */
+    double peak_flops;  /* per second, fp32 */
+    double memory_bytes_per_s;
+    double copy_bytes_per_s; /* device to host and back, for staging */
+    qh_time launch;
+    double efficiency[QH_OP_COUNT]; /* by operation, of whichever limit binds; (0, 1] */
+} qh_accelerator;
+
+/* A preset's NAME or a FILE.yaml. */
+qh_status qh_accelerator_open(const char *name_or_file, qh_accelerator **out);
+void qh_accelerator_free(qh_accelerator *a);
+void qh_accelerator_show(const qh_accelerator *a, FILE *out);
+int64_t qh_accelerator_preset_count(void);
+const char *qh_accelerator_preset_name(int64_t i);
+const char *qh_accelerator_preset_about(int64_t i);
+const char *qh_accelerator_preset_text(int64_t i);
+
+typedef enum qh_compute_kind { QH_COMPUTE_MODELED, QH_COMPUTE_MEASURED } qh_compute_kind;
+
+/* Duration of a compute record (SPMM .. ASSIGN). */
+qh_time qh_compute_duration(const qh_accelerator *a, qh_compute_kind kind, const qh_record *r);
+
+/* Duration of the host copy of one block of bytes, when the network stages. */
+qh_time qh_compute_staging(const qh_accelerator *a, int64_t bytes);
+
+#endif

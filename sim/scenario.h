@@ -1,0 +1,116 @@
+/* One run as data: the settings a user gives, built into every part, run, and its result. The
+ * composition root: the only place that joins core, network, compute model and devices. */
+#ifndef QH_SIM_SCENARIO_H
+#define QH_SIM_SCENARIO_H
+
+#include "sim/engine.h"
+#include "src/base/options.h"
+#include "src/graph/dataset.h"
+#include "src/partition/partition.h"
+#include "src/train/trainer.h"
+
+/* All train options of DESIGN section 3, as qh_scenario_options describes them. */
+typedef struct qh_settings {
+    int64_t devices;
+    /* model */
+    char *model;
+    int64_t layers, hidden;
+    double dropout, input_dropout;
+    int norm;       /* none|layer */
+    int activation; /* relu */
+    int order;      /* qh_order */
+    int64_t epochs;
+    double lr, weight_decay;
+    int decay_layers; /* all|first */
+    char *recipe;
+    int64_t seed, eval_every, early_stop;
+    int feature_norm;
+    bool cache_features;
+    /* method and its parts */
+    char *method, *codec, *assign, *bits;
+    int64_t assign_every;
+    bool overlap;
+    int params; /* fp32|bf16 */
+    /* partition */
+    char *partitioner, *partition_file;
+    int objective;
+    /* time */
+    char *net, *accelerator;
+    int compute; /* modeled|measured */
+    int exchange;
+    /* host */
+    int64_t threads;
+    int pin; /* off|on */
+} qh_settings;
+
+/* The table behind flags, configuration files, help and run.json. */
+extern const qh_option qh_scenario_options[];
+
+qh_status qh_settings_init(qh_settings *s); /* defaults */
+void qh_settings_fini(qh_settings *s);
+
+/* The hyper-parameters of a paper ("kipf", "adaqp", "varco") into s: called where --recipe stands,
+ * before later options. QH_EUSAGE for an unknown one. */
+qh_status qh_settings_recipe(qh_settings *s, const char *where, const char *recipe);
+
+/* Per epoch, means over devices, as epochs.csv has it. */
+typedef struct qh_epoch_row {
+    qh_epoch_metrics metrics;
+    qh_time sim;
+    double compute_s, comm_s, exposed_comm_s, quant_s; /* mean over devices */
+    int64_t bytes, messages;
+    double mean_bits;
+} qh_epoch_row;
+
+typedef struct qh_traffic_row {
+    int src, dst, layer, direction;
+    int64_t messages, bytes;
+} qh_traffic_row;
+
+/* Seconds an epoch. */
+typedef struct qh_breakdown_seconds {
+    double compute, comm, exposed_comm, quantize, dequantize, allreduce, assign, idle;
+} qh_breakdown_seconds;
+
+typedef struct qh_result {
+    qh_train_result train;
+    char metric_name[16]; /* "accuracy" or "f1_micro" */
+    qh_partition_figures partition;
+    char *partition_method; /* owned */
+    qh_time sim_end;
+    qh_breakdown_seconds mean, max; /* over devices, per epoch */
+    int64_t bytes_sent, messages,
+        fp32_bytes; /* fp32_bytes: the same messages as vanilla sends them */
+    int64_t bits_messages[QH_N_WIDTHS];
+    qh_traffic_row *traffic; /* owned */
+    int64_t n_traffic;
+    double wall_seconds, cpu_seconds;
+    int64_t peak_rss_bytes;
+    int cores;
+    bool cores_shared, interrupted;
+} qh_result;
+
+/* Called from one thread as epochs end in virtual time (the row of an epoch comes when every device
+ * has passed its end, which may be during the next one). Any may be NULL. */
+typedef struct qh_observer {
+    /* Before training: partition figures and bytes per epoch are known. */
+    void (*ready)(void *ctx, const qh_settings *s, const qh_result *partial,
+                  int64_t bytes_per_epoch);
+    qh_status (*epoch)(void *ctx, const qh_epoch_row *row);
+    /* Messages of each width in an epoch, layer and direction (bits.csv). */
+    qh_status (*bits)(void *ctx, int32_t epoch, int layer, int direction, int width,
+                      int64_t messages);
+    void (*progress)(void *ctx, const qh_epoch_metrics *m, int64_t epochs); /* as soon as trained */
+    void (*interval)(void *ctx, const qh_interval *i);
+    const volatile int *stop; /* becomes non-zero: end after the epoch at hand (Ctrl-C) */
+    void *ctx;
+} qh_observer;
+
+/* Checks the settings, builds everything, trains, times. dataset is borrowed and already
+ * normalised. *out is the caller's to free with qh_result_fini, also after QH_EINTERRUPT (then it
+ * holds what was done). */
+qh_status qh_scenario_run(const qh_settings *s, const qh_dataset *dataset, const qh_observer *o,
+                          qh_result *out);
+void qh_result_fini(qh_result *r);
+
+#endif

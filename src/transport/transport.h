@@ -1,0 +1,50 @@
+/* Moving blocks of bytes between ranks. In-process now; MPI takes the same seat.
+ *
+ * A channel (src, dst) keeps order: the k-th block sent meets the k-th receive. Nothing relies on
+ * buffering: a send may last until its receive. */
+#ifndef QH_TRANSPORT_TRANSPORT_H
+#define QH_TRANSPORT_TRANSPORT_H
+
+#include "src/base/status.h"
+
+#include <stdint.h>
+
+typedef struct qh_transport qh_transport;
+
+/* In flight, in the caller's storage. */
+typedef struct qh_transfer {
+    int peer;
+    int64_t bytes;
+    void *buffer;     /* send: the caller's; receive: the caller's, or NULL for a view */
+    const void *view; /* a finished receive: where the bytes are */
+    uint64_t ticket;  /* the transport's own */
+    void *hidden;
+} qh_transfer;
+
+typedef struct qh_transport_ops {
+    const char *name, *help;
+    /* Begins to send bytes (>= 0) at data to peer; data stays untouched until send_finish. */
+    qh_status (*send_begin)(qh_transport *t, int rank, int peer, const void *data, int64_t bytes,
+                            qh_transfer *out);
+    qh_status (*send_finish)(qh_transport *t, int rank, qh_transfer *x);
+    /* Begins to receive exactly bytes from peer into buffer. A transport of one address space may
+     * leave buffer untouched and show the sender's bytes: after recv_finish, x->view points to
+     * them, valid until recv_release. A size other than the sender's: QH_EINTERNAL. */
+    qh_status (*recv_begin)(qh_transport *t, int rank, int peer, void *buffer, int64_t bytes,
+                            qh_transfer *out);
+    qh_status (*recv_finish)(qh_transport *t, int rank, qh_transfer *x);
+    void (*recv_release)(qh_transport *t, int rank, qh_transfer *x);
+    /* Wakes every rank that waits, now and later, with QH_EINTERRUPT: this rank failed. */
+    void (*abort)(qh_transport *t, int rank);
+    void (*free)(qh_transport *t);
+} qh_transport_ops;
+
+struct qh_transport {
+    const qh_transport_ops *ops;
+    int n_ranks;
+};
+
+/* Ranks are threads of this process; blocks are handed over without a copy. Waiting sleeps. */
+qh_status qh_inproc_new(int n_ranks, qh_transport **out);
+
+#endif
