@@ -84,7 +84,8 @@ typedef struct qh_kernels {
 
     /* --- loss --- */
     /* Over list[r0..r1) of rows of logits: gradient rows grad[row,:] = scale * dloss/dlogits, and
-     * the sum of the losses (double). Rows not listed are not touched. */
+     * the sum of the losses (double). Rows not listed are not touched. label, target: [n], of each
+     * row, at least 0. grad.data NULL: the loss only. */
     double (*softmax_ce)(qh_mat logits, const int32_t *label, const int32_t *list, int64_t r0,
                          int64_t r1, float scale, qh_mat grad);
     /* Binary cross-entropy with logits, summed over classes. target [n x classes] of 0 and 1. */
@@ -96,11 +97,13 @@ typedef struct qh_kernels {
     void (*adam)(const qh_adam *p, int64_t n, float *w, const float *g, float *m, float *v);
 
     /* --- packing, one row of n values; to the bit on every backend --- */
-    /* Least and greatest value; returns false when one is not finite. n >= 1. */
+    /* Least and greatest value (-0 as +0); false, and nothing written, when one is not finite.
+     * n >= 1. */
     bool (*min_max)(const float *x, int64_t n, float *min, float *max);
     /* q = min(floor((x - zero) * inverse + u), 2^bits - 1), u = qh_rand16(key, row, c) / 65536, as
      * a little-endian bit stream of ceil(n * bits / 8) bytes (last bits 0). bits 1..8; inverse 0
-     * gives q = 0. x >= zero. Single precision, one rounding an operation (no fused multiply-add).
+     * gives q = 0. x >= zero (below it, and NaN: q = 0). Single precision, one rounding an
+     * operation (no fused multiply-add).
      */
     void (*quantize)(const float *x, int64_t n, int bits, float zero, float inverse, qh_key key,
                      uint64_t row, uint8_t *out);
@@ -119,6 +122,9 @@ typedef struct qh_kernels {
 const qh_kernels *qh_kernels_find(const char *name);
 /* The instruction set that "fast" uses here: "x86-64-v4", "x86-64-v3", "generic". */
 const char *qh_kernels_isa(void);
+/* Every table that runs on this CPU, for tests: 0 is ref, then fast for each instruction set; NULL
+ * past the last. */
+const qh_kernels *qh_kernels_list(int index);
 
 /* bf16 rounded towards minus and plus infinity (parameters of codecs), as float. Finite input;
  * a result past the largest finite bf16 stays at it. */
