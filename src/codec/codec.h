@@ -15,12 +15,21 @@
 /* How scale and zero point travel. */
 typedef enum qh_params_format { QH_PARAMS_FP32, QH_PARAMS_BF16 } qh_params_format;
 
+/* Where each row of a block of mixed widths stands on the wire; made anew when widths change. */
+typedef struct qh_block_index {
+    int64_t *payload;       /* owned, [n_rows]: offset of the row's values, in bytes */
+    int64_t *params;        /* owned, [n_rows]: offset of its parameters (none for width 32) */
+    int64_t n_rows, n_cols; /* n_cols of the last set */
+    int64_t bytes;          /* of the whole block */
+} qh_block_index;
+
 /* The shape of a block, known to both ends. */
 typedef struct qh_block {
     int64_t n_rows, n_cols;
-    const uint8_t *width; /* [n_rows] bit-width of each message, for codecs that take widths; else
-                             NULL */
-    qh_key key;           /* QH_RAND_QUANTIZE (or QH_RAND_MASK) stream of epoch, layer, direction */
+    const uint8_t *width;        /* [n_rows] bit-width of each message, for codecs that take widths;
+                                    else NULL */
+    const qh_block_index *index; /* of these widths and columns, for the same codecs; else NULL */
+    qh_key key; /* QH_RAND_QUANTIZE (or QH_RAND_MASK) stream of epoch, layer, direction */
 } qh_block;
 
 typedef struct qh_codec qh_codec; /* one configured codec, read-only, shared by ranks */
@@ -30,18 +39,26 @@ typedef struct qh_codec_ops {
     bool takes_widths;       /* each row has its own width (block.width); else all are alike */
     bool lossless;
     bool silent; /* sends nothing: the receiver's rows become 0 ("drop") */
-    /* Reads the text after ':' (NULL: none) into c. QH_EUSAGE. */
+    /* Reads the text after ':' (NULL: none) into c. NULL: the codec takes none. QH_EUSAGE. */
     qh_status (*configure)(qh_codec *c, const char *argument);
-    /* Wire bytes of a block. */
+    /* Width that every message gets, for counting (0: takes_widths or silent). */
+    int (*width)(const qh_codec *c);
+    /* Wire bytes of a whole block. */
     int64_t (*bytes)(const qh_codec *c, const qh_block *b);
-    /* Row i of the block is rows(row_index[i]) (row_index NULL: row i); node[i] is its global id,
-     * the row index of its draws. Writes exactly bytes() bytes. A value that is not finite:
-     * QH_EINTERNAL with *bad_row = i; the caller names node, layer and epoch. */
+    /* Rows [i0,i1) of a block into their places. Row i of the block is rows(row_index[i]), or
+     * rows(i - i0) when row_index is NULL; node[i] is its global id, the row index of its draws.
+     * row_index and node are those of the whole block, and out is the start of the whole block:
+     * aligned to 4 bytes (64 is faster), apart from rows. Exactly the bytes of these rows are
+     * written, so ranges that cover the block write bytes() bytes, the same however it is cut, and
+     * may run at once. A value that is not finite, or that the codec cannot hold: QH_EINTERNAL with
+     * *bad_row = i; the text says what is wrong, the caller names node, layer and epoch. */
     qh_status (*encode)(const qh_codec *c, const qh_block *b, qh_mat rows, const int32_t *row_index,
-                        const int32_t *node, uint8_t *out, int64_t *bad_row);
-    /* Row i goes to row i of out. node as for encode. */
+                        const int32_t *node, int64_t i0, int64_t i1, uint8_t *out,
+                        int64_t *bad_row);
+    /* Rows [i0,i1) of the block at in: row i goes to row i - i0 of out. node and alignment as for
+     * encode. Any bytes decode to some values. */
     void (*decode)(const qh_codec *c, const qh_block *b, const uint8_t *in, const int32_t *node,
-                   qh_mat out);
+                   int64_t i0, int64_t i1, qh_mat out);
 } qh_codec_ops;
 
 struct qh_codec {
@@ -58,11 +75,27 @@ qh_status qh_codec_init(const char *text, qh_params_format params, const qh_kern
                         qh_codec *out);
 void qh_codecs_help(FILE *out);
 
+/* The registry: member i, or NULL past the last. */
+const qh_codec_ops *qh_codec_at(int i);
+
 /* Width that a codec without widths gives every message (32, 16, B; 0 for none), for counting. */
 int qh_codec_width(const qh_codec *c);
 
-/* Bytes of one row of n_cols values at a width, parameters included (DESIGN section 5). */
+/* Whether a message may have this width: 1..8, 16, 32. */
+bool qh_width_is_valid(int width);
+
+/* Bytes of one row of n_cols values as integers of a width, parameters included (DESIGN section 5):
+ * ceil(n_cols * width / 8) + 4 (bf16) or 8 (fp32); width 32 is the raw floats, without parameters.
+ */
 int64_t qh_row_bytes(int64_t n_cols, int width, qh_params_format params);
+
+/* Room for the index of n_rows rows; nothing is set yet. QH_ERESOURCE. */
+qh_status qh_block_index_init(int64_t n_rows, qh_block_index *out);
+void qh_block_index_fini(qh_block_index *x);
+/* Fills it for rows of n_cols values at width[n_rows] (valid ones): values of all rows by width,
+ * then by position; behind them their parameters in the same order. O(n_rows), no allocation. */
+void qh_block_index_set(qh_block_index *x, int64_t n_cols, const uint8_t *width,
+                        qh_params_format params);
 
 /* Packed width tables, as they travel when the widths change: 4 bits a message. */
 int64_t qh_width_table_bytes(int64_t n_rows);

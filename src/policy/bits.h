@@ -14,11 +14,15 @@
 
 enum { QH_MAX_WIDTHS = 10 };
 
+/* What an assigner keeps between calls; each has its own, made by open. */
+typedef struct qh_bits_state qh_bits_state;
+
 typedef struct qh_bits_config {
     uint8_t width[QH_MAX_WIDTHS]; /* --bits, rising */
     int n_widths;
     int64_t assign_every; /* epochs between assignments, >= 1 */
     uint64_t seed;
+    const char *argument; /* borrowed; the text after ':' of --assign, NULL: none */
 } qh_bits_config;
 
 /* The messages of one channel, layer and direction. */
@@ -33,17 +37,32 @@ typedef struct qh_bits_request {
 } qh_bits_request;
 
 typedef struct qh_bits_ops {
-    const char *name, *help;
-    /* Whether widths are chosen anew in this epoch (the same answer on every rank). */
+    const char *name, *help; /* help names the argument: "file:PATH" */
+    /* Checks the configuration and reads what the assigner needs; the state is shared by all ranks,
+     * read-only, and kept by the caller. NULL: nothing to check, no state. QH_EUSAGE, QH_EINPUT
+     * with file:line, QH_ERESOURCE. */
+    qh_status (*open)(const qh_bits_config *c, qh_bits_state **out);
+    void (*close)(qh_bits_state *state); /* NULL where open is; state NULL is fine */
+    /* Whether widths are chosen anew in this epoch (the same answer on every rank); always in
+     * epoch 0. */
     bool (*changes)(const qh_bits_config *c, int32_t epoch);
-    /* Fills width[n_messages]. */
-    qh_status (*assign)(const qh_bits_config *c, const qh_bits_request *r, uint8_t *width);
+    /* Fills width[n_messages] with widths of the configuration (or of the file). Any thread.
+     * Depends on config, state and request alone. */
+    qh_status (*assign)(const qh_bits_config *c, const qh_bits_state *state,
+                        const qh_bits_request *r, uint8_t *width);
 } qh_bits_ops;
 
 const qh_bits_ops *qh_bits_find(const char *name); /* NULL: none of that name */
+const qh_bits_ops *qh_bits_at(int i);              /* the registry: NULL past the last */
 void qh_bits_help(FILE *out);
 
-/* "2,4,8" into the config: a subset of 1..8, 16, 32, sorted, no repeats. QH_EUSAGE. */
+/* "random" or "file:PATH" (--assign) of a method: the assigner, and its argument into
+ * c->argument, pointing into text. QH_EUSAGE with the known ones. where names the option. */
+qh_status qh_bits_choose(const char *where, const char *text, qh_bits_config *c,
+                         const qh_bits_ops **out);
+
+/* "2,4,8" into width and n_widths of the config: a subset of 1..8, 16, 32, rising, no repeats.
+ * QH_EUSAGE. */
 qh_status qh_bits_parse(const char *where, const char *text, qh_bits_config *out);
 
 #endif
