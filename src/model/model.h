@@ -2,13 +2,20 @@
  * can order computation around communication.
  *
  * Layer l, forward, in the order of calls:
- *   qh_model_prepare(l)            message rows of the inner rows are ready   (transform-first: H
- * W) <halo rows of qh_model_message(l) are filled by the exchange> qh_model_forward(l, rows)
- * aggregate, dense part, dropout, LayerNorm, ReLU of these rows Backward, from the last layer down:
+ *   qh_model_prepare(l)            the inner rows of the message matrix are ready
+ *   <the exchange fills the halo rows of qh_model_message(l)>
+ *   qh_model_forward(l, rows)      aggregate, dense part, dropout, LayerNorm, ReLU of these rows
+ * Backward, from the last layer down:
  *   qh_model_backward_begin(l)     hidden part, parameter gradients, gradient of the aggregate
  *   qh_model_backward_spread(l, rows)  A^T of it for these local rows (halo first, if you like)
  *   <halo rows of qh_model_gradient(l) go to their owners, which add them to theirs>
  *   qh_model_backward_finish(l)    gradient of the layer below's output
+ * Central rows may be forwarded before the halo rows have come; marginal rows not. The bits do not
+ * depend on whether the inner rows are done at once or central and marginal apart.
+ *
+ * Memory: a gradient lives in the matrix whose value it is the gradient of (the value is not needed
+ * any more by then), so message(l) and gradient(l) are the same rows, and halo rows do not outlive
+ * the pass: who wants to use them again keeps them.
  *
  * Aggregation P -> A P, with P = H (aggregate-first) or H W (transform-first). Layer 0 with sparse
  * features keeps them sparse: messages are the raw rows, the product X W is taken over inner and
@@ -60,7 +67,8 @@ bool qh_model_known(const char *name);
 bool qh_model_self_loops(const char *name);
 
 /* Allocates everything it will ever need (but for halo rows of sparse features, see
- * qh_model_put_row). Same seed, same initial weights on every rank. QH_EUSAGE, QH_ERESOURCE. */
+ * qh_model_put_row), scratch of exec included. Same seed, same initial weights on every rank.
+ * exec is borrowed and gets its cut from here. QH_EUSAGE, QH_ERESOURCE. */
 qh_status qh_model_new(const qh_model_config *c, const qh_model_graph *g, const qh_model_input *in,
                        qh_exec *exec, qh_model **out);
 void qh_model_free(qh_model *m);
@@ -84,13 +92,15 @@ int64_t qh_model_message_cols(const qh_model *m, int layer);
 qh_mat qh_model_message(qh_model *m, int layer);
 /* Row of layer 0, dense, out [cols]: an inner row, after input dropout. */
 void qh_model_get_row(const qh_model *m, int64_t row, float *out);
-/* Begins a new set of halo rows; then every halo row is put once, in rising order. Memory grows
- * only when a row has more values than any before. QH_ERESOURCE. */
+/* Begins a new set of halo rows; then halo rows are put in rising order (those left out are zero,
+ * and with no put at all every halo row is). Memory grows only when a set holds many more values
+ * than the first that was used. QH_ERESOURCE. */
 void qh_model_put_begin(qh_model *m);
 qh_status qh_model_put_row(qh_model *m, int64_t row, const float *in);
 
 /* --- loss and backward --- */
-/* Where the loss leaves d loss / d logits, [n_inner x classes]; zero it first. */
+/* Where the loss leaves d loss / d logits, [n_inner x classes]. Zero to begin with and never
+ * written here: as long as the loss writes the same rows each time, nobody need zero it. */
 qh_mat qh_model_logits_gradient(qh_model *m);
 qh_status qh_model_backward_begin(qh_model *m, int layer);
 /* False: no gradient rows travel for this layer (layer 0, but for transform-first on dense
@@ -100,11 +110,14 @@ bool qh_model_has_gradient(const qh_model *m, int layer);
 void qh_model_backward_spread(qh_model *m, int layer, qh_rows rows); /* within [0, n_local) */
 qh_mat qh_model_gradient(qh_model *m, int layer);                    /* [n_local x message cols] */
 qh_status qh_model_backward_finish(qh_model *m, int layer);
-/* sum over local targets v of alpha(row, v)^2, for AdaQP's variance weights: [n_local] by local row
- * (forward: as a source; backward: the row's in-edges). Borrowed. */
+/* For AdaQP's variance weights: the sum of alpha^2 over the receiver's neighbours of a message's
+ * node, as the receiver knows it; [n_local] by local row, borrowed. Forward: alpha(row, v) over the
+ * local targets v of the row (receivers look at their halo rows). Backward: alpha(u, row) over the
+ * row's in-edges (receivers look at their inner rows; 0 for halo rows). */
 const float *qh_model_beta(qh_model *m, qh_direction dir);
 
-/* Bytes that qh_model_new would allocate, for estimates before a run. */
+/* Bytes that qh_model_new would allocate, for estimates before a run. n_edges: local edges, self
+ * loops not counted. */
 int64_t qh_model_estimate_bytes(const qh_model_config *c, int64_t n_inner, int64_t n_halo,
                                 int64_t n_edges, bool sparse);
 
