@@ -29,7 +29,7 @@ typedef struct qh_option {
     const char *name; /* without dashes */
     qh_option_type type;
     size_t offset;        /* of the field in the settings */
-    double min, max;      /* INT, REAL */
+    double min, max;      /* INT, REAL; equal: no limits */
     double def;           /* INT, REAL, CHOICE (index), FLAG */
     const char *def_text; /* TEXT; NULL: none */
     const char *choices;  /* CHOICE */

@@ -26,8 +26,9 @@ void qh_barrier_break(qh_barrier *b);
 /* --- team --- */
 typedef struct qh_team qh_team;
 
-/* n_threads - 1 sleeping helpers beside the caller, who leads; helper i is bound to cpu_sets[i]
- * (cpu_sets NULL: they inherit the leader's affinity). n_threads >= 1. */
+/* n_threads - 1 sleeping helpers beside the caller, who leads; helper i = 1 .. n_threads - 1 is
+ * bound to cpu_sets[i] (cpu_sets NULL: they inherit the leader's affinity; cpu_sets[0] is the
+ * leader's own business). n_threads >= 1. QH_ERESOURCE when a thread cannot be started. */
 qh_status qh_team_new(int n_threads, const cpu_set_t *cpu_sets, qh_team **out);
 void qh_team_free(qh_team *team);
 
