@@ -19,6 +19,8 @@ typedef struct qh_layout {
     int64_t *first;     /* owned, [n_ranks + 1]: offsets into node */
     int32_t *node;      /* owned, [n_nodes]: nodes by rank, then by row */
     int64_t *n_central; /* owned, [n_ranks] */
+    int64_t *out_ptr;   /* owned, [n_nodes + 1]: the transposed graph; NULL for a symmetric one */
+    int32_t *out_dst;   /* owned, [n_edges]: targets, rising; NULL likewise */
 } qh_layout;
 
 /* part is copied. Deterministic: depends on graph, part and n_ranks only. */

@@ -17,6 +17,7 @@ typedef struct qh_partition_request {
 
 typedef struct qh_partitioner_ops {
     const char *name, *help;
+    const char *argument; /* what the argument is called in the help; NULL: none is taken */
     /* Writes part[n_nodes]. g is as given (maybe directed): who needs symmetry makes it. */
     qh_status (*run)(const qh_graph *g, const qh_partition_request *r, int32_t *part);
 } qh_partitioner_ops;
@@ -26,6 +27,11 @@ typedef struct qh_partitioner_ops {
 qh_status qh_partition_make(const qh_graph *g, const char *partitioner, qh_partition_request r,
                             int32_t *part);
 void qh_partitioners_help(FILE *out);
+
+/* What a .qhp file records as its maker, cut to size bytes: name, settings, and for metis the
+ * library's version, as its results differ by version. QH_EUSAGE as above. */
+qh_status qh_partition_made_by(const char *partitioner, qh_partition_request r, char *text,
+                               int64_t size);
 
 typedef struct qh_partition_figures {
     int n_parts;
