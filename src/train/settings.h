@@ -20,6 +20,9 @@ typedef struct qh_method {
 /* By name; NULL when unknown (qh_methods_names gives "vanilla|int8|..." for the message). */
 const qh_method *qh_method_find(const char *name);
 const char *qh_methods_names(void);
+/* By name, or QH_EUSAGE: "WHERE: ..." says whether the name is unknown or stands for a method that
+ * this version has not. */
+qh_status qh_method_choose(const char *where, const char *name, const qh_method **out);
 void qh_methods_help(FILE *out);
 
 typedef struct qh_train_settings {
@@ -35,6 +38,10 @@ typedef struct qh_train_settings {
     qh_bits_config bits;
     const char *strategy;
     bool cache_features; /* layer 0 rows travel in the first epoch only */
+    /* Rows that every rank can read in the data set itself (layer 0, lossless codec, no input
+     * dropout) are charged each epoch, but moved only when this is set: by those who measure the
+     * host's time of moving them. Results and records are the same either way. */
+    bool move_known_rows;
 } qh_train_settings;
 
 #endif
