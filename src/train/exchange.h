@@ -5,6 +5,7 @@
 #ifndef QH_TRAIN_EXCHANGE_H
 #define QH_TRAIN_EXCHANGE_H
 
+#include "src/graph/dataset.h"
 #include "src/model/model.h"
 #include "src/partition/halo.h"
 #include "src/train/settings.h"
@@ -12,8 +13,14 @@
 
 typedef struct qh_exchange qh_exchange; /* buffers and width tables of one rank */
 
-qh_status qh_exchange_new(const qh_train_settings *s, const qh_halo *plan, qh_transport *t,
-                          qh_model *m, qh_exec *exec, qh_exchange **out);
+/* All arguments are borrowed and outlive it; the dense input's halo rows (layer 0 of in the model's
+ * message) are filled from the data set where that is what would travel. Everything is allocated
+ * here. QH_EUSAGE: more rows than a block may have. QH_ERESOURCE. */
+qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const qh_halo *plan,
+                          qh_transport *t, qh_model *m, qh_exec *exec, qh_exchange **out);
+
+/* Blocks sent stand in its buffers until they are taken: first qh_exchange_drain, or the
+ * transport's abort. NULL is fine. */
 void qh_exchange_free(qh_exchange *x);
 
 /* Leaves QUANTIZE, SEND and RECV records. A value that is not finite: QH_EINTERNAL naming node,
@@ -22,7 +29,18 @@ qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_directi
 /* Leaves WAIT and DEQUANTIZE records. */
 qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
 
-/* Full-precision forward exchange for evaluation: no records, not counted. */
+/* Full-precision forward exchange for evaluation: not counted (the caller has taken the sink away).
+ * Layer 0 takes its rows from the data set. */
 qh_status qh_exchange_exact(qh_exchange *x, int layer);
+
+/* Waits until every block sent has been taken. */
+qh_status qh_exchange_drain(qh_exchange *x);
+
+/* What this rank will send in an epoch, to the byte, before anything is sent: wire bytes and width
+ * tables, and its messages as 32-bit rows. Collective of no one: it looks at the plan alone. */
+typedef struct qh_volume {
+    int64_t bytes, messages, fp32_bytes;
+} qh_volume;
+qh_status qh_exchange_volume(qh_exchange *x, int32_t epoch, qh_volume *out);
 
 #endif

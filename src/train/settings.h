@@ -31,17 +31,18 @@ typedef struct qh_train_settings {
     double lr, weight_decay;
     bool decay_first;
     uint64_t seed;
-    int64_t eval_every; /* 0: after the last epoch only */
-    int64_t early_stop; /* epochs without a better validation metric; 0: off */
-    qh_codec codec;
+    int64_t eval_every;        /* 0: after the last epoch only */
+    int64_t early_stop;        /* epochs without a better validation metric; 0: off */
+    qh_codec codec;            /* its kernels are those of all the rank's work */
     const qh_bits_ops *assign; /* NULL: the codec's own width */
     qh_bits_config bits;
+    const qh_bits_state *bits_state; /* borrowed; what assign->open gave */
     const char *strategy;
     bool cache_features; /* layer 0 rows travel in the first epoch only */
-    /* Rows that every rank can read in the data set itself (layer 0, lossless codec, no input
-     * dropout) are charged each epoch, but moved only when this is set: by those who measure the
-     * host's time of moving them. Results and records are the same either way. */
-    bool move_known_rows;
+    /* The sink measures the host's time of each operation: fused steps run one by one, and layer 0
+     * rows that the receiver could read in the data set itself (lossless codec, no input dropout),
+     * which are charged either way, are really moved. Results and records are the same. */
+    bool host_times;
 } qh_train_settings;
 
 #endif

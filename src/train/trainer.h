@@ -6,6 +6,7 @@
 #include "src/graph/dataset.h"
 #include "src/partition/halo.h"
 #include "src/record/record.h"
+#include "src/train/exchange.h"
 #include "src/train/settings.h"
 #include "src/transport/transport.h"
 
@@ -20,6 +21,30 @@ typedef struct qh_rank_context {
     qh_sink *sink;
 } qh_rank_context;
 
+/* One rank's training in steps, for those who want to look between them; qh_train is the loop. */
+typedef struct qh_trainer qh_trainer;
+
+/* Builds plan, model and exchange of the rank. No communication. A failure aborts the
+ * transport. QH_ERESOURCE, QH_EUSAGE. */
+qh_status qh_trainer_new(const qh_rank_context *c, qh_trainer **out);
+void qh_trainer_free(qh_trainer *t); /* NULL is fine */
+
+qh_model *qh_trainer_model(qh_trainer *t);
+const qh_halo *qh_trainer_plan(const qh_trainer *t);
+
+/* What the rank will send in an epoch; see exchange.h. */
+qh_status qh_trainer_volume(qh_trainer *t, int32_t epoch, qh_volume *out);
+
+/* Forward, loss and backward of an epoch, and the sum of the gradients over ranks: the model's
+ * gradients are those of the whole graph. *loss: the sum over the training nodes of all ranks /
+ * their number. A loss that is not finite: QH_EINTERNAL naming the epoch. */
+qh_status qh_trainer_gradient(qh_trainer *t, int32_t epoch, double *loss);
+/* One optimizer step. */
+void qh_trainer_update(qh_trainer *t, int32_t epoch);
+/* Metrics by split of the present weights: full precision, no dropout, no records. Rows that a rank
+ * has from others are not counted. */
+qh_status qh_trainer_evaluate(qh_trainer *t, double metric[4]);
+
 /* What training ends with; the same on every rank but for the counts. */
 typedef struct qh_train_result {
     int64_t epochs;     /* done */
@@ -32,8 +57,9 @@ typedef struct qh_train_result {
     int64_t allocations_after_first_epoch;
 } qh_train_result;
 
-/* Trains on this rank; every rank of the transport calls it at once, from its own thread. A failure
- * aborts the transport, so that the others end with QH_EINTERRUPT. */
-qh_status qh_train(const qh_rank_context *c, qh_train_result *out);
+/* Trains on this rank; every rank of the transport calls it at once, from its own thread. The
+ * trainer is new. A failure aborts the transport, so that the others end with QH_EINTERRUPT. Errors
+ * of the numbers: QH_EINTERNAL, naming node, layer, direction and epoch. */
+qh_status qh_train(qh_trainer *t, qh_train_result *out);
 
 #endif

@@ -1,0 +1,318 @@
+#include "src/train/exchange_parts.h"
+
+#include "src/base/mem.h"
+
+#include <string.h>
+
+static const qh_codec *run_codec(const qh_exchange *x)
+{
+    return &x->settings->codec;
+}
+
+/* --- channels --- */
+
+qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                         qh_direction dir, bool sending, int peer)
+{
+    const qh_halo *plan = x->plan;
+    bool owner = (dir == QH_FORWARD) == sending;
+    const int64_t *ptr = owner ? plan->send_ptr : plan->recv_ptr;
+    int64_t first = ptr[peer], halo = plan->n_inner + first;
+
+    return (qh_channel){
+        .x = x,
+        .codec = codec,
+        .block = {.n_rows = ptr[peer + 1] - first,
+                  .n_cols = qh_model_message_cols(x->model, layer),
+                  .key = qh_rand_key(x->settings->seed, QH_RAND_QUANTIZE, (uint32_t)epoch,
+                                     (uint32_t)layer, (uint32_t)dir)},
+        .epoch = epoch,
+        .layer = layer,
+        .peer = peer,
+        .dir = dir,
+        .sending = sending,
+        .first = first,
+        .row = owner ? plan->send_row + first : NULL,
+        .node = owner ? x->boundary_node + first : plan->node + halo,
+        .degree = owner ? x->boundary_degree + first : plan->in_deg + halo,
+    };
+}
+
+void qh_channel_index(qh_channel *c)
+{
+    if (!c->codec->ops->takes_widths || c->block.n_rows == 0)
+        return;
+    c->x->index.n_rows = c->block.n_rows;
+    c->block.width = qh_channel_widths(c);
+    qh_block_index_set(&c->x->index, c->block.n_cols, c->block.width, c->codec->params);
+    c->block.index = &c->x->index;
+}
+
+int64_t qh_channel_bytes(const qh_channel *c)
+{
+    return c->codec->ops->bytes(c->codec, &c->block);
+}
+
+int64_t qh_channel_table_bytes(const qh_channel *c)
+{
+    bool told = c->codec->ops->takes_widths && qh_exchange_widths_change(c->x, c->epoch);
+
+    return told ? qh_width_table_bytes(c->block.n_rows) : 0;
+}
+
+bool qh_exchange_travels(const qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                         qh_direction dir)
+{
+    bool once = x->settings->cache_features && x->raw_features && layer == 0 && dir == QH_FORWARD;
+    bool needed = dir == QH_FORWARD || qh_model_has_gradient(x->model, layer);
+
+    return needed && !codec->ops->silent && !(once && epoch > 0);
+}
+
+/* --- records --- */
+
+static void emit(qh_exchange *x, const qh_record *r)
+{
+    if (x->exec->sink)
+        x->exec->sink->emit(x->exec->sink, x->exec->rank, r);
+}
+
+/* Values are read to find their range and again to be coded; coding is a subtraction, two
+ * multiplications, an addition, a floor and a minimum, after the two comparisons. Without loss it
+ * is a copy. */
+static void record_coding(const qh_channel *c, qh_op op, int64_t wire)
+{
+    int64_t values = c->block.n_rows * c->block.n_cols, bytes = 4 * values + wire, flops = 0;
+
+    if (!c->codec->ops->lossless) {
+        flops = (op == QH_OP_QUANTIZE ? 8 : 2) * values;
+        bytes += op == QH_OP_QUANTIZE ? 4 * values : 0;
+    }
+    if (op == QH_OP_DEQUANTIZE && c->dir == QH_BACKWARD) { /* added to the owner's rows */
+        flops += values;
+        bytes += 4 * values;
+    }
+    qh_exec_record(c->x->exec, op, c->layer, c->dir, flops, bytes);
+}
+
+static void record_transfer(const qh_channel *c, int round, int64_t wire)
+{
+    qh_record r = {.op = c->sending ? QH_OP_SEND : QH_OP_RECV,
+                   .direction = (uint8_t)c->dir,
+                   .layer = (uint16_t)c->layer,
+                   .epoch = c->epoch,
+                   .peer = c->peer,
+                   .round = round,
+                   .bytes = wire};
+
+    if (c->sending && c->block.width)
+        for (int64_t i = 0; i < c->block.n_rows; i++)
+            r.messages[qh_width_index(c->block.width[i])]++;
+    else if (c->sending)
+        r.messages[qh_width_index(qh_codec_width(c->codec))] = (int32_t)c->block.n_rows;
+    emit(c->x, &r);
+}
+
+/* --- one exchange --- */
+
+/* Whether they are moved: rows that the receiver has already are only charged. */
+static bool moved(const qh_exchange *x, int layer, qh_direction dir)
+{
+    return !(x->known_features && layer == 0 && dir == QH_FORWARD);
+}
+
+static qh_status send_block(qh_exchange *x, qh_channel *c, int round)
+{
+    const qh_transport_ops *t = x->transport->ops;
+    uint8_t *wire = x->wire + x->wire_at[c->peer];
+    int64_t bytes;
+    qh_status st = QH_OK;
+
+    qh_channel_index(c);
+    bytes = qh_channel_bytes(c);
+    if (moved(x, c->layer, c->dir)) {
+        if (x->in_flight[c->peer])
+            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->send[c->peer]));
+        x->in_flight[c->peer] = false;
+        QH_ASSERT(bytes <= x->wire_at[c->peer + 1] - x->wire_at[c->peer]);
+        QH_TRY(st, qh_channel_encode(c, wire));
+        record_coding(c, QH_OP_QUANTIZE, bytes);
+        QH_TRY(st,
+               t->send_begin(x->transport, x->plan->rank, c->peer, wire, bytes, &x->send[c->peer]));
+        x->in_flight[c->peer] = true;
+    } else {
+        record_coding(c, QH_OP_QUANTIZE, bytes);
+    }
+    record_transfer(c, round, bytes + qh_channel_table_bytes(c));
+out:
+    return st;
+}
+
+static qh_status expect_block(qh_exchange *x, qh_channel *c, int round)
+{
+    qh_status st = QH_OK;
+    int64_t bytes;
+
+    qh_channel_index(c);
+    bytes = qh_channel_bytes(c);
+    if (moved(x, c->layer, c->dir))
+        QH_TRY(st, x->transport->ops->recv_begin(x->transport, x->plan->rank, c->peer, NULL, bytes,
+                                                 &x->recv[c->peer]));
+    record_transfer(c, round, bytes + qh_channel_table_bytes(c));
+out:
+    return st;
+}
+
+static qh_status begin(qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                       qh_direction dir)
+{
+    int n_ranks = x->plan->n_ranks, rank = x->plan->rank;
+    qh_status st = QH_OK;
+
+    if (!qh_exchange_travels(x, codec, epoch, layer, dir))
+        return QH_OK;
+    if (codec->ops->takes_widths && qh_exchange_widths_change(x, epoch)) {
+        QH_TRY(st, qh_exchange_widths_choose(x, epoch, layer, dir));
+        QH_TRY(st, qh_exchange_widths_tell(x, layer, dir));
+    }
+    for (int round = 1; round < n_ranks; round++) {
+        int to = (rank + round) % n_ranks, from = (rank - round + n_ranks) % n_ranks;
+        qh_channel out = qh_channel_at(x, codec, epoch, layer, dir, true, to);
+        qh_channel in = qh_channel_at(x, codec, epoch, layer, dir, false, from);
+
+        if (out.block.n_rows > 0)
+            QH_TRY(st, send_block(x, &out, round));
+        if (in.block.n_rows > 0)
+            QH_TRY(st, expect_block(x, &in, round));
+    }
+out:
+    return st;
+}
+
+static qh_status take_block(qh_exchange *x, qh_channel *c)
+{
+    const qh_transport_ops *t = x->transport->ops;
+    int rank = x->plan->rank;
+    bool keep = x->kept && c->layer == 0 && c->dir == QH_FORWARD && c->codec == run_codec(x);
+    qh_status st = QH_OK;
+
+    qh_channel_index(c);
+    if (moved(x, c->layer, c->dir)) {
+        QH_TRY(st, t->recv_finish(x->transport, rank, &x->recv[c->peer]));
+        st = qh_channel_decode(c, x->recv[c->peer].view);
+        if (keep)
+            memcpy(x->kept + x->kept_at[c->peer], x->recv[c->peer].view,
+                   (size_t)qh_channel_bytes(c));
+        t->recv_release(x->transport, rank, &x->recv[c->peer]);
+        if (st < 0)
+            goto out;
+    }
+    record_coding(c, QH_OP_DEQUANTIZE, qh_channel_bytes(c));
+out:
+    return st;
+}
+
+/* Layer 0's halo rows as they came in the first epoch. */
+static qh_status decode_kept(qh_exchange *x)
+{
+    qh_status st = QH_OK;
+
+    if (x->dataset->sparse)
+        qh_model_put_begin(x->model);
+    for (int p = 0; p < x->plan->n_ranks; p++) {
+        qh_channel c = qh_channel_at(x, run_codec(x), 0, 0, QH_FORWARD, false, p);
+
+        if (c.block.n_rows == 0)
+            continue;
+        qh_channel_index(&c);
+        QH_TRY(st, qh_channel_decode(&c, x->kept + x->kept_at[p]));
+    }
+out:
+    return st;
+}
+
+static qh_status finish_blocks(qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                               qh_direction dir)
+{
+    qh_status st = QH_OK;
+    bool waits = false;
+
+    for (int p = 0; p < x->plan->n_ranks; p++) {
+        qh_channel c = qh_channel_at(x, codec, epoch, layer, dir, false, p);
+
+        if (c.block.n_rows == 0)
+            continue;
+        if (!waits)
+            emit(x, &(qh_record){.op = QH_OP_WAIT,
+                                 .direction = (uint8_t)dir,
+                                 .layer = (uint16_t)layer,
+                                 .epoch = epoch,
+                                 .peer = -1});
+        waits = true;
+        QH_TRY(st, take_block(x, &c));
+    }
+out:
+    return st;
+}
+
+qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+{
+    return begin(x, run_codec(x), epoch, layer, dir);
+}
+
+qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+{
+    const qh_codec *codec = run_codec(x);
+    bool features = layer == 0 && dir == QH_FORWARD && x->raw_features;
+    qh_status st = QH_OK;
+
+    if (codec->ops->silent) { /* halo gradients go nowhere, halo rows are 0 */
+        if (dir == QH_FORWARD)
+            qh_exchange_clear_halo(x, layer);
+    } else if (!qh_exchange_travels(x, codec, epoch, layer, dir)) {
+        if (x->halo0 == QH_HALO_EXACT && x->kept)
+            QH_TRY(st, decode_kept(x));
+    } else {
+        if (features && x->dataset->sparse && moved(x, layer, dir))
+            qh_model_put_begin(x->model);
+        QH_TRY(st, finish_blocks(x, codec, epoch, layer, dir));
+    }
+    if (features && moved(x, layer, dir))
+        x->halo0 = x->same_features ? QH_HALO_EXACT : QH_HALO_CODED;
+out:
+    return st;
+}
+
+qh_status qh_exchange_exact(qh_exchange *x, int layer)
+{
+    qh_status st = QH_OK;
+
+    if (layer == 0 && x->raw_features) {
+        if (x->halo0 != QH_HALO_EXACT)
+            QH_TRY(st, qh_exchange_read_features(x));
+        x->halo0 = QH_HALO_EXACT;
+    } else {
+        QH_TRY(st, begin(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
+        QH_TRY(st, finish_blocks(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
+    }
+out:
+    return st;
+}
+
+qh_status qh_exchange_drain(qh_exchange *x)
+{
+    const qh_transport_ops *t = x->transport->ops;
+    qh_status st = QH_OK;
+
+    for (int p = 0; p < x->plan->n_ranks; p++) {
+        if (x->in_flight[p])
+            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->send[p]));
+        x->in_flight[p] = false;
+        if (x->table_in_flight && x->table_in_flight[p]) {
+            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->table_send[p]));
+            x->table_in_flight[p] = false;
+        }
+    }
+out:
+    return st;
+}

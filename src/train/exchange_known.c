@@ -1,0 +1,63 @@
+/* Halo rows of layer 0 without a message. The features of every node are in the data set that each
+ * rank has open, so the exact rows of evaluation (and of a lossless exchange, which would bring the
+ * same ones) are read there. */
+#include "src/train/exchange_parts.h"
+
+#include <string.h>
+
+static void copy_rows(void *ctx, qh_rows rows)
+{
+    qh_exchange *x = ctx;
+    qh_mat to = qh_model_message(x->model, 0);
+
+    for (int64_t r = rows.first; r < rows.end; r++)
+        x->exec->kernels->copy(qh_mat_row(x->dataset->dense, x->plan->node[r]), to.cols,
+                               qh_mat_row(to, r));
+}
+
+/* Puts the sparse rows one by one; a row's values are taken out of scratch again, which is cheaper
+ * than clearing all of it. */
+static qh_status put_sparse_rows(qh_exchange *x)
+{
+    qh_csr f = x->dataset->sparse_features;
+    float *row = x->scratch;
+    qh_status st = QH_OK;
+
+    memset(row, 0, (size_t)f.n_cols * sizeof *row);
+    qh_model_put_begin(x->model);
+    for (int64_t r = x->plan->n_inner; r < x->plan->n_local; r++) {
+        int32_t node = x->plan->node[r];
+
+        for (int64_t e = f.ptr[node]; e < f.ptr[node + 1]; e++)
+            row[f.col[e]] = f.val ? f.val[e] : 1;
+        QH_TRY(st, qh_model_put_row(x->model, r, row));
+        for (int64_t e = f.ptr[node]; e < f.ptr[node + 1]; e++)
+            row[f.col[e]] = 0;
+    }
+out:
+    return st;
+}
+
+qh_status qh_exchange_read_features(qh_exchange *x)
+{
+    if (x->plan->n_halo == 0)
+        return QH_OK;
+    if (x->dataset->sparse)
+        return put_sparse_rows(x);
+    qh_exec_rows(x->exec, qh_halo_remote(x->plan), qh_piece_rows(x->dataset->n_features), copy_rows,
+                 x);
+    return QH_OK;
+}
+
+void qh_exchange_clear_halo(qh_exchange *x, int layer)
+{
+    qh_mat m;
+
+    if (layer == 0 && x->dataset->sparse) {
+        qh_model_put_begin(x->model);
+        return;
+    }
+    m = qh_model_message(x->model, layer);
+    for (int64_t r = x->plan->n_inner; r < x->plan->n_local; r++)
+        memset(qh_mat_row(m, r), 0, (size_t)m.cols * sizeof *m.data);
+}

@@ -1,0 +1,104 @@
+/* The inside of an exchange, shared by exchange*.c alone. */
+#ifndef QH_TRAIN_EXCHANGE_PARTS_H
+#define QH_TRAIN_EXCHANGE_PARTS_H
+
+#include "src/train/exchange.h"
+
+#include <stdatomic.h>
+
+/* Floats of the rows of a block that one thread works on at a time: a piece stays in the
+ * second-level cache. */
+enum { QH_PIECE_FLOATS = 64 * 1024 };
+
+/* What the halo rows of layer 0 hold now. */
+typedef enum qh_halo_rows { QH_HALO_NOTHING, QH_HALO_EXACT, QH_HALO_CODED } qh_halo_rows;
+
+/* The widths of all messages of a layer and direction, peers one after the other. */
+typedef struct qh_width_pair {
+    uint8_t *send, *recv; /* owned; NULL when nothing travels, or the codec takes no widths */
+} qh_width_pair;
+
+struct qh_exchange {
+    const qh_train_settings *settings;
+    const qh_dataset *dataset;
+    const qh_halo *plan;
+    qh_transport *transport;
+    qh_model *model;
+    qh_exec *exec;
+    qh_codec exact;      /* fp32 */
+    bool raw_features;   /* layer 0 sends rows of the data set (maybe with dropout) */
+    bool same_features;  /* ... and brings them unchanged: no dropout, no loss */
+    bool known_features; /* ... and need not be moved */
+    qh_halo_rows halo0;
+    int32_t *boundary_node, *boundary_degree; /* owned, [rows sent forward] */
+    /* Wire: one buffer a peer, at wire + wire_at[p]; transfers in flight. */
+    uint8_t *wire;                         /* owned */
+    int64_t *wire_at;                      /* owned, [n_ranks + 1] */
+    qh_transfer *send, *recv, *table_send; /* owned, [n_ranks] */
+    bool *in_flight, *table_in_flight;     /* owned, [n_ranks]: send, table_send */
+    /* Widths, their packed tables, and the places of rows in the block at hand. */
+    qh_width_pair *widths; /* owned, [n_layers * 2] */
+    uint8_t *table;        /* owned: one a peer, at table + table_at[p] */
+    int64_t *table_at;     /* owned, [n_ranks + 1] */
+    qh_block_index index;
+    /* Layer 0 blocks as they came, when they come once and the codec is lossy. */
+    uint8_t *kept;     /* owned */
+    int64_t *kept_at;  /* owned, [n_ranks + 1] */
+    float *scratch;    /* owned: n_slots pieces */
+    int64_t slot_size; /* floats of a piece */
+    int64_t n_slots;
+};
+
+/* The block between this rank and a peer in a layer and direction. At the owner's side its rows are
+ * boundary rows (row[] picks them), at the other they are the halo rows of the peer. */
+typedef struct qh_channel {
+    qh_exchange *x;
+    const qh_codec *codec;
+    qh_block block;
+    int32_t epoch;
+    int layer, peer;
+    qh_direction dir;
+    bool sending;
+    int64_t first;         /* in the plan's list of boundary rows, or in the halo range */
+    const int32_t *row;    /* [n_rows] inner rows, or NULL: halo rows */
+    const int32_t *node;   /* [n_rows] global ids */
+    const int32_t *degree; /* [n_rows] global in-degrees */
+} qh_channel;
+
+/* Places and shape; codec is the run's, or x->exact. */
+qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                         qh_direction dir, bool sending, int peer);
+
+/* Adds the widths and sets x->index for them, where the codec takes widths: before bytes, encode
+ * and decode. The index is this channel's until the next call. */
+void qh_channel_index(qh_channel *c);
+
+/* Wire bytes of the block, and of the table in front of it. */
+int64_t qh_channel_bytes(const qh_channel *c);
+int64_t qh_channel_table_bytes(const qh_channel *c);
+
+/* Whether blocks of this layer and direction travel in an epoch at all. */
+bool qh_exchange_travels(const qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
+                         qh_direction dir);
+
+/* exchange_rows.c: rows to wire and back, in pieces that the team shares out. Rows of sparse
+ * features become dense in scratch, a piece at a time. Records are the caller's. */
+qh_status qh_channel_encode(qh_channel *c, uint8_t *wire);
+qh_status qh_channel_decode(qh_channel *c, const uint8_t *wire);
+int64_t qh_piece_rows(int64_t n_cols);
+
+/* exchange_known.c: halo rows of layer 0 without a message: from the data set, or zeros. */
+qh_status qh_exchange_read_features(qh_exchange *x);
+void qh_exchange_clear_halo(qh_exchange *x, int layer);
+
+/* exchange_widths.c: choosing widths, and the tables that tell them. */
+bool qh_exchange_widths_change(const qh_exchange *x, int32_t epoch);
+qh_status qh_exchange_widths_new(qh_exchange *x);
+void qh_exchange_widths_free(qh_exchange *x);
+uint8_t *qh_channel_widths(const qh_channel *c); /* [n_rows] */
+/* Widths of every channel that this rank sends on. */
+qh_status qh_exchange_widths_choose(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
+/* Sends them to the peers and learns theirs. */
+qh_status qh_exchange_widths_tell(qh_exchange *x, int layer, qh_direction dir);
+
+#endif

@@ -1,0 +1,170 @@
+#include "src/train/exchange_parts.h"
+
+#include <string.h>
+
+/* One call of encode or decode: pieces of a channel's rows, and who they are for. */
+typedef struct job {
+    const qh_channel *channel;
+    uint8_t *out;
+    const uint8_t *in;
+    int64_t piece;       /* rows */
+    int64_t first_piece; /* of this wave */
+    atomic_llong bad;    /* the first row with a bad value, n_rows when there is none */
+} job;
+
+int64_t qh_piece_rows(int64_t n_cols)
+{
+    int64_t rows = QH_PIECE_FLOATS / (n_cols < 1 ? 1 : n_cols);
+
+    return rows < 1 ? 1 : rows;
+}
+
+static bool is_sparse(const qh_channel *c)
+{
+    return c->layer == 0 && c->dir == QH_FORWARD && c->x->dataset->sparse;
+}
+
+static qh_rows piece_rows(const job *j, int64_t item)
+{
+    int64_t first = (j->first_piece + item) * j->piece, end = first + j->piece;
+
+    return (qh_rows){first, end < j->channel->block.n_rows ? end : j->channel->block.n_rows};
+}
+
+static qh_mat slot(const job *j, int64_t item, int64_t n_rows)
+{
+    const qh_exchange *x = j->channel->x;
+    int64_t cols = j->channel->block.n_cols;
+
+    return (qh_mat){x->scratch + item * x->slot_size, n_rows, cols, cols};
+}
+
+/* The matrix whose rows travel, and in which the halo rows lie. */
+static qh_mat matrix_of(const qh_channel *c)
+{
+    return c->dir == QH_FORWARD ? qh_model_message(c->x->model, c->layer)
+                                : qh_model_gradient(c->x->model, c->layer);
+}
+
+static qh_mat halo_rows(const qh_channel *c, qh_rows piece)
+{
+    int64_t first = c->x->plan->n_inner + c->first;
+
+    return qh_mat_sub(matrix_of(c), (qh_rows){first + piece.first, first + piece.end});
+}
+
+static void note_bad_row(job *j, int64_t row)
+{
+    long long seen = atomic_load(&j->bad);
+
+    while (row < seen && !atomic_compare_exchange_weak(&j->bad, &seen, row))
+        continue;
+}
+
+static void encode_piece(void *ctx, int64_t item)
+{
+    job *j = ctx;
+    const qh_channel *c = j->channel;
+    qh_rows piece = piece_rows(j, item);
+    const int32_t *row_index = NULL;
+    int64_t bad = 0;
+    qh_mat rows;
+
+    if (is_sparse(c)) {
+        rows = slot(j, item, piece.end - piece.first);
+        for (int64_t i = piece.first; i < piece.end; i++)
+            qh_model_get_row(c->x->model, c->row[i], qh_mat_row(rows, i - piece.first));
+    } else if (c->row) {
+        rows = matrix_of(c);
+        row_index = c->row;
+    } else {
+        rows = halo_rows(c, piece);
+    }
+    if (c->codec->ops->encode(c->codec, &c->block, rows, row_index, c->node, piece.first, piece.end,
+                              j->out, &bad) < 0)
+        note_bad_row(j, bad);
+}
+
+static void decode_piece(void *ctx, int64_t item)
+{
+    job *j = ctx;
+    const qh_channel *c = j->channel;
+    qh_rows piece = piece_rows(j, item);
+    int64_t n = piece.end - piece.first;
+    qh_mat rows;
+
+    if (c->dir == QH_FORWARD && !is_sparse(c)) {
+        c->codec->ops->decode(c->codec, &c->block, j->in, c->node, piece.first, piece.end,
+                              halo_rows(c, piece));
+        return;
+    }
+    rows = slot(j, item, n);
+    c->codec->ops->decode(c->codec, &c->block, j->in, c->node, piece.first, piece.end, rows);
+    /* The rows of one block are distinct, so pieces may be added at once. */
+    if (c->dir == QH_BACKWARD)
+        c->x->exec->kernels->scatter_add(rows, c->row + piece.first, 0, n, matrix_of(c));
+}
+
+static int64_t n_pieces(const job *j)
+{
+    return (j->channel->block.n_rows + j->piece - 1) / j->piece;
+}
+
+/* The name of the field in the error text is the node's global id, as the user knows it. */
+static qh_status bad_value(const qh_channel *c, int64_t row)
+{
+    return qh_fail(QH_EINTERNAL,
+                   "epoch %d, layer %d, %s: the message of node %d holds a value that is not "
+                   "finite; a smaller --lr keeps training from diverging",
+                   c->epoch, c->layer, qh_direction_name(c->dir), c->node[row]);
+}
+
+qh_status qh_channel_encode(qh_channel *c, uint8_t *wire)
+{
+    job j = {.channel = c, .out = wire, .piece = qh_piece_rows(c->block.n_cols)};
+    int64_t n = n_pieces(&j), wave = is_sparse(c) ? c->x->n_slots : n;
+
+    atomic_init(&j.bad, c->block.n_rows);
+    for (; j.first_piece < n; j.first_piece += wave)
+        qh_team_run(c->x->exec->team, wave < n - j.first_piece ? wave : n - j.first_piece,
+                    encode_piece, &j);
+    if (atomic_load(&j.bad) < c->block.n_rows)
+        return bad_value(c, atomic_load(&j.bad));
+    return QH_OK;
+}
+
+/* The pieces of one wave into the model, in rising order of rows. */
+static qh_status put_wave(const job *j, int64_t n_items)
+{
+    const qh_channel *c = j->channel;
+    qh_status st = QH_OK;
+
+    for (int64_t item = 0; item < n_items; item++) {
+        qh_rows piece = piece_rows(j, item);
+        qh_mat rows = slot(j, item, piece.end - piece.first);
+
+        for (int64_t i = piece.first; i < piece.end; i++)
+            QH_TRY(st, qh_model_put_row(c->x->model, c->x->plan->n_inner + c->first + i,
+                                        qh_mat_row(rows, i - piece.first)));
+    }
+out:
+    return st;
+}
+
+qh_status qh_channel_decode(qh_channel *c, const uint8_t *wire)
+{
+    job j = {.channel = c, .in = wire, .piece = qh_piece_rows(c->block.n_cols)};
+    bool in_place = c->dir == QH_FORWARD && !is_sparse(c);
+    int64_t n = n_pieces(&j), wave = in_place ? n : c->x->n_slots;
+    qh_status st = QH_OK;
+
+    for (; j.first_piece < n; j.first_piece += wave) {
+        int64_t items = wave < n - j.first_piece ? wave : n - j.first_piece;
+
+        qh_team_run(c->x->exec->team, items, decode_piece, &j);
+        if (is_sparse(c))
+            QH_TRY(st, put_wave(&j, items));
+    }
+out:
+    return st;
+}
