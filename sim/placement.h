@@ -10,22 +10,30 @@
 
 typedef struct qh_placement {
     int n_devices;
-    int n_cores;          /* used in all */
+    int n_cores;          /* CPUs used in all */
     int *team_size;       /* owned, [n_devices]: threads of each device, >= 1 */
     cpu_set_t **cpu_sets; /* owned, [n_devices][team_size]: where each thread may run */
     bool pinned;
-    bool shared; /* more devices than cores: cores are shared */
+    bool shared; /* more devices than CPUs: CPUs are shared */
 } qh_placement;
 
-/* threads 0: as many as there are cores allowed; more than allowed: cut to that, with a note.
- * With pin each thread has one CPU; without, all may float over the chosen ones. */
+/* threads 0: as many as there are cores allowed, or hyper-threads where the devices are more than
+ * the cores; more than there are hyper-threads allowed: cut to that, with a note. Threads beyond
+ * the devices go to the first ones, one each in turn. With pin each thread has one CPU; without,
+ * all may float over the chosen ones. Devices that share CPUs are noted through qh_log. */
 qh_status qh_placement_new(int n_devices, int threads, bool pin, qh_placement **out);
 void qh_placement_free(qh_placement *p);
 
 /* Cores in the allowed set (>= 1). */
 int qh_placement_cores(void);
 
-/* Binds the calling thread. */
+/* Binds the calling thread. QH_EINTERNAL where the system refuses. */
 qh_status qh_placement_bind(const cpu_set_t *set);
+
+/* The CPUs of allowed in the order in which threads get them, into order[CPU_SETSIZE]; returns how
+ * many: the first CPU of each core, cores rising, then the second of each, and so on.
+ * core_of_cpu[CPU_SETSIZE] gives a core's number, -1 for a core of its own. *n_cores: cores with
+ * an allowed CPU. */
+int qh_placement_order(const cpu_set_t *allowed, const int *core_of_cpu, int *order, int *n_cores);
 
 #endif
