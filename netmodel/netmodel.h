@@ -30,17 +30,20 @@ typedef struct qh_netmodel_ops {
     void (*close)(qh_netmodel *m);
     /* Starts a flow at `now`, src != dst. */
     qh_status (*start)(qh_netmodel *m, qh_time now, const qh_flow *f);
-    /* The instant of the next finish among flows in flight; QH_TIME_NEVER when there is none. May
-     * change with each start. */
+    /* The next instant at which the model has something to do, never past the next finish;
+     * QH_TIME_NEVER when no flow is in flight. May change with each start. */
     qh_time (*next)(qh_netmodel *m);
     /* Moves to `now` <= next() and writes the ids of flows that finish then into done (room for
-     * capacity); the number written. Called again until it gives 0. */
+     * capacity); the number written, which may be 0 (a flow got on without finishing). Called again
+     * until it gives 0; next() is later than `now` then, until a flow is started. */
     int64_t (*advance)(qh_netmodel *m, qh_time now, int64_t *done, int64_t capacity);
     /* Time that posting one message of bytes costs the sender's (or receiver's) compute stream
      * (LogGP's o); NULL: none. */
     qh_time (*overhead)(const qh_netmodel *m, int src, int dst, int64_t bytes);
     /* Uncontended time of one flow: what the linear cost theta * bytes + gamma is fitted to. */
     qh_time (*alone)(const qh_netmodel *m, int src, int dst, int64_t bytes);
+    /* The formula and its parameters in words, lines of two spaces and text. */
+    void (*show)(const qh_netmodel *m, FILE *out);
     bool contention; /* whether flows share anything */
 } qh_netmodel_ops;
 
@@ -57,7 +60,12 @@ struct qh_netmodel {
 qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out);
 void qh_netmodel_close(qh_netmodel *m); /* NULL is fine */
 
-/* Presets, built into the program. */
+/* The models that `model:` may name. */
+int64_t qh_net_model_count(void);
+const char *qh_net_model_name(int64_t i);
+const char *qh_net_model_help(int64_t i);
+
+/* Presets, built into the program, by name. */
 int64_t qh_net_preset_count(void);
 const char *qh_net_preset_name(int64_t i);
 const char *qh_net_preset_about(int64_t i); /* its "about:" line */
@@ -67,7 +75,8 @@ const char *qh_net_preset_text(int64_t i);  /* the YAML file itself */
  * between the first devices. */
 void qh_netmodel_show(const qh_netmodel *m, FILE *out);
 
-/* theta (seconds a byte) and gamma (seconds) of a channel, fitted to `alone`; both >= 0. */
+/* theta (seconds a byte) and gamma (seconds) of a channel, both >= 0: the line through `alone` at
+ * sizes from 1 KiB to 64 MiB with the least squares of relative errors. */
 void qh_netmodel_fit(const qh_netmodel *m, int src, int dst, double *theta, double *gamma);
 
 #endif

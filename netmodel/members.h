@@ -1,0 +1,15 @@
+/* The members of the family, for the registry and for the test that walks it. */
+#ifndef QH_NETMODEL_MEMBERS_H
+#define QH_NETMODEL_MEMBERS_H
+
+#include "netmodel/netmodel.h"
+
+extern const qh_netmodel_ops qh_net_alphabeta, qh_net_loggp;
+
+extern const qh_netmodel_ops *const qh_net_members[];
+extern const int64_t qh_net_members_count;
+
+/* The keys that every description may have; a member names its own beside them. */
+#define QH_NET_COMMON_KEYS "model", "about", "devices", "staging"
+
+#endif
