@@ -16,8 +16,9 @@ typedef struct qh_accelerator {
     char *name, *about; /* owned */
     double peak_flops;  /* per second, fp32 */
     double memory_bytes_per_s;
-    double copy_bytes_per_s; /* device to host and back, for staging */
+    double copy_bytes_per_s; /* device to host and back, for staging; 0: its memory is the host's */
     qh_time launch;
+    double measured_factor;         /* measured: host CPU time times this */
     double efficiency[QH_OP_COUNT]; /* by operation, of whichever limit binds; (0, 1] */
 } qh_accelerator;
 
@@ -32,10 +33,12 @@ const char *qh_accelerator_preset_text(int64_t i);
 
 typedef enum qh_compute_kind { QH_COMPUTE_MODELED, QH_COMPUTE_MEASURED } qh_compute_kind;
 
-/* Duration of a compute record (SPMM .. ASSIGN). */
+/* Duration of a compute record (SPMM .. ASSIGN), rounded to the nearest picosecond; a record that
+ * would take longer than virtual time lasts gives QH_TIME_NEVER. */
 qh_time qh_compute_duration(const qh_accelerator *a, qh_compute_kind kind, const qh_record *r);
 
-/* Duration of the host copy of one block of bytes, when the network stages. */
+/* Duration of the host copy of one block of bytes, when the network stages: launch + bytes / copy
+ * rate, or 0 where device memory is host memory. */
 qh_time qh_compute_staging(const qh_accelerator *a, int64_t bytes);
 
 #endif
