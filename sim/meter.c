@@ -23,15 +23,15 @@ typedef struct pending {
 struct qh_meter {
     qh_sink sink; /* first, so that a qh_sink * is a qh_meter * */
     qh_meter_config config;
-    qh_observer observer; /* a copy, all NULL when there is none */
-    qh_barrier *barrier;  /* owned */
-    qh_engine *engine;    /* owned */
-    device *device;       /* owned, [n_devices] */
-    int64_t *columns;     /* owned, [n_layers] */
-    int64_t *bits;        /* owned, [n_layers * 2 * QH_N_WIDTHS]: of the epoch at hand */
+    qh_observer observer;           /* a copy, all NULL when there is none */
+    qh_barrier *barrier;            /* owned */
+    qh_engine *engine;              /* owned */
+    device *device;                 /* owned, [n_devices] */
+    int64_t *columns;               /* owned, [n_layers] */
+    int64_t *bits;                  /* owned, [n_layers * 2 * QH_N_WIDTHS]: of the epoch at hand */
     pending *first, **last, *spare; /* owned lists */
     qh_traffic traffic;
-    qh_breakdown *sum; /* owned, [n_devices] */
+    qh_breakdown *sum;      /* owned, [n_devices] */
     qh_status epoch_status; /* of the observer's epoch() */
     int64_t bytes, messages, fp32_bytes, n_timed;
     int64_t bits_total[QH_N_WIDTHS];
@@ -112,8 +112,8 @@ static qh_status tell_bits(qh_meter *m, int32_t epoch)
                 int64_t *n = &m->bits[(int64_t)(2 * l + d) * QH_N_WIDTHS + i];
 
                 if (*n > 0 && m->observer.bits)
-                    QH_TRY(st, m->observer.bits(m->observer.ctx, epoch, l, d,
-                                                qh_width_of_index[i], *n));
+                    QH_TRY(st, m->observer.bits(m->observer.ctx, epoch, l, d, qh_width_of_index[i],
+                                                *n));
                 *n = 0;
             }
 out:
