@@ -48,6 +48,10 @@ qh_status qh_dataset_normalise(qh_dataset *d, qh_feature_norm norm);
  * training node, ...); where names it in errors. Every reader calls it. */
 qh_status qh_dataset_check(const qh_dataset *d, const char *where);
 
+/* Bytes that the arrays of d take in memory or in its mapping: what a run needs before the model.
+ */
+int64_t qh_dataset_bytes(const qh_dataset *d);
+
 /* Writes a .qhd (versioned, checksummed, little-endian; layout in src/graph/qhd.c) under a
  * temporary name first. QH_ERESOURCE when the disk is full. */
 qh_status qh_qhd_write(const qh_dataset *d, const char *path);

@@ -1,2 +1,2 @@
 /* Empty until the first file of this folder lands. */
-typedef int qh_graph_placeholder;
+typedef int qh_model_placeholder;

@@ -1,0 +1,2 @@
+/* Empty until the first file of this folder lands. */
+typedef int qh_policy_placeholder;
