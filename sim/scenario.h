@@ -46,8 +46,11 @@ typedef struct qh_settings {
 /* The table behind flags, configuration files, help and run.json. */
 extern const qh_option qh_scenario_options[];
 
-qh_status qh_settings_init(qh_settings *s); /* defaults */
+qh_status qh_settings_init(qh_settings *s); /* defaults; s need not be zero. QH_ERESOURCE */
 void qh_settings_fini(qh_settings *s);
+
+/* The most devices that a run may have: ranks are what channels are squared from. */
+enum { QH_MAX_DEVICES = 4096 };
 
 /* The hyper-parameters of a paper ("kipf", "adaqp", "varco") into s: called where --recipe stands,
  * before later options. QH_EUSAGE for an unknown one. */
@@ -56,7 +59,7 @@ qh_status qh_settings_recipe(qh_settings *s, const char *where, const char *reci
 /* Per epoch, means over devices, as epochs.csv has it. */
 typedef struct qh_epoch_row {
     qh_epoch_metrics metrics;
-    qh_time sim;
+    qh_time sim; /* duration: from the end of the epoch before to the end of this one */
     double compute_s, comm_s, exposed_comm_s, quant_s; /* mean over devices */
     int64_t bytes, messages;
     double mean_bits;
@@ -90,12 +93,14 @@ typedef struct qh_result {
     bool cores_shared, interrupted;
 } qh_result;
 
-/* Called from one thread as epochs end in virtual time (the row of an epoch comes when every device
- * has passed its end, which may be during the next one). Any may be NULL. */
+/* Called from one thread at a time, while the others wait: epoch() as epochs end in virtual time
+ * (the row of an epoch comes when every device has passed its end, which may be during the next
+ * one), bits() as they end in training. Any may be NULL. An error ends the run. */
 typedef struct qh_observer {
-    /* Before training: partition figures and bytes per epoch are known. */
+    /* Before training: partition figures, the cores used, and the bytes of the first epoch, to the
+     * byte, are known. */
     void (*ready)(void *ctx, const qh_settings *s, const qh_result *partial,
-                  int64_t bytes_per_epoch);
+                  int64_t first_epoch_bytes);
     qh_status (*epoch)(void *ctx, const qh_epoch_row *row);
     /* Messages of each width in an epoch, layer and direction (bits.csv). */
     qh_status (*bits)(void *ctx, int32_t epoch, int layer, int direction, int width,

@@ -40,9 +40,16 @@ void qh_exec_rows(qh_exec *x, qh_rows rows, int64_t chunk, void (*fn)(void *ctx,
 int64_t qh_exec_n_chunks(const qh_exec *x, qh_rows rows, int64_t chunk);
 qh_rows qh_exec_chunk(const qh_exec *x, qh_rows rows, int64_t chunk, int64_t i);
 
-/* One step of work on a chunk of rows (chunk number i of its pass), and what it costs in all. */
+/* Scratch for a sum over rows: n floats for the chunk that begins at row, of a pass that begins at
+ * row 0 (qh_exec_reserve n_chunks * n before). */
+float *qh_exec_partial(const qh_exec *x, int64_t row, int64_t chunk, int64_t n);
+/* out += floats offset .. offset + n of each chunk's `stride`, in chunk order. */
+void qh_exec_add_partials(const qh_exec *x, int64_t n_chunks, int64_t stride, int64_t offset,
+                          int64_t n, float *out);
+
+/* One step of work on a chunk of rows, and what it costs over all of them. */
 typedef struct qh_step {
-    void (*run)(void *ctx, qh_rows rows, int64_t i); /* NULL: part of the step before */
+    void (*run)(void *ctx, qh_rows rows);
     qh_op op;
     int64_t flops, bytes;
 } qh_step;

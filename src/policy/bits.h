@@ -38,6 +38,7 @@ typedef struct qh_bits_request {
 
 typedef struct qh_bits_ops {
     const char *name, *help; /* help names the argument: "file:PATH" */
+    bool takes_argument;     /* must have one; else it must have none */
     /* Checks the configuration and reads what the assigner needs; the state is shared by all ranks,
      * read-only, and kept by the caller. NULL: nothing to check, no state. QH_EUSAGE, QH_EINPUT
      * with file:line, QH_ERESOURCE. */
@@ -56,10 +57,13 @@ const qh_bits_ops *qh_bits_find(const char *name); /* NULL: none of that name */
 const qh_bits_ops *qh_bits_at(int i);              /* the registry: NULL past the last */
 void qh_bits_help(FILE *out);
 
-/* "random" or "file:PATH" (--assign) of a method: the assigner, and its argument into
- * c->argument, pointing into text. QH_EUSAGE with the known ones. where names the option. */
+/* "random" or "file:PATH", as --assign says it: the assigner, and its argument into c->argument,
+ * pointing into text. where names the option. QH_EUSAGE with the known ones. */
 qh_status qh_bits_choose(const char *where, const char *text, qh_bits_config *c,
                          const qh_bits_ops **out);
+
+/* Whether a message may have this width: 1..8, 16, 32. */
+bool qh_bits_is_width(int64_t width);
 
 /* "2,4,8" into width and n_widths of the config: a subset of 1..8, 16, 32, rising, no repeats.
  * QH_EUSAGE. */

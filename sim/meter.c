@@ -1,0 +1,387 @@
+#include "sim/meter.h"
+
+#include "sim/traffic.h"
+#include "src/base/mem.h"
+
+#include <time.h>
+
+/* What one device's thread writes; a cache line apart from the others'. */
+typedef struct device {
+    _Alignas(QH_MEM_ALIGN) qh_record_list records; /* of the epoch at hand */
+    const qh_team *team;
+    int64_t cpu_ns; /* at the last record */
+    qh_status status;
+    qh_epoch_metrics metrics;
+} device;
+
+/* An epoch that is trained, whose virtual time may still be running. */
+typedef struct pending {
+    qh_epoch_row row;
+    struct pending *next; /* owned */
+} pending;
+
+struct qh_meter {
+    qh_sink sink; /* first, so that a qh_sink * is a qh_meter * */
+    qh_meter_config config;
+    qh_observer observer;           /* a copy, all NULL when there is none */
+    qh_barrier *barrier;            /* owned */
+    qh_engine *engine;              /* owned */
+    device *device;                 /* owned, [n_devices] */
+    int64_t *columns;               /* owned, [n_layers] */
+    int64_t *bits;                  /* owned, [n_layers * 2 * QH_N_WIDTHS]: of the epoch at hand */
+    pending *first, **last, *spare; /* owned lists */
+    qh_traffic traffic;
+    qh_breakdown *sum;      /* owned, [n_devices] */
+    qh_status epoch_status; /* of the observer's epoch() */
+    int64_t bytes, messages, fp32_bytes, n_timed;
+    int64_t bits_total[QH_N_WIDTHS];
+    qh_time end;
+    bool stop, interrupted;
+};
+
+static int64_t cpu_now(const device *d)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec +
+           (d->team ? qh_team_helpers_cpu_ns(d->team) : 0);
+}
+
+static void emit(qh_sink *sink, int rank, const qh_record *r)
+{
+    qh_meter *m = (qh_meter *)sink;
+    device *d = &m->device[rank];
+    qh_record copy = *r;
+
+    if (d->status < 0)
+        return;
+    if (m->config.stamp) {
+        int64_t now = cpu_now(d);
+
+        copy.host_ns = now - d->cpu_ns;
+        d->cpu_ns = now;
+    }
+    d->status = qh_record_list_add(&d->records, &copy);
+}
+
+/* --- the end of an epoch, in the thread of the last device --- */
+
+static void add_send(qh_meter *m, const qh_record *r, qh_epoch_row *row)
+{
+    int64_t *bits = m->bits + (int64_t)(2 * r->layer + r->direction) * QH_N_WIDTHS;
+
+    row->bytes += r->bytes;
+    for (int i = 0; i < QH_N_WIDTHS; i++) {
+        bits[i] += r->messages[i];
+        m->bits_total[i] += r->messages[i];
+        row->messages += r->messages[i];
+        row->mean_bits += (double)r->messages[i] * qh_width_of_index[i];
+        m->fp32_bytes += 4 * r->messages[i] * m->columns[r->layer];
+    }
+}
+
+static qh_status account(qh_meter *m, qh_epoch_row *row)
+{
+    qh_status st = QH_OK;
+
+    for (int d = 0; d < m->config.engine.n_devices; d++) {
+        const qh_record_list *list = &m->device[d].records;
+
+        for (int64_t i = 0; i < list->n; i++)
+            if (list->item[i].op == QH_OP_SEND) {
+                add_send(m, &list->item[i], row);
+                QH_TRY(st, qh_traffic_add(&m->traffic, d, &list->item[i]));
+            }
+    }
+    if (row->messages > 0)
+        row->mean_bits /= (double)row->messages;
+    m->bytes += row->bytes;
+    m->messages += row->messages;
+out:
+    return st;
+}
+
+static qh_status tell_bits(qh_meter *m, int32_t epoch)
+{
+    qh_status st = QH_OK;
+
+    for (int l = 0; l < m->config.n_layers; l++)
+        for (int d = QH_FORWARD; d <= QH_BACKWARD; d++)
+            for (int i = 0; i < QH_N_WIDTHS; i++) {
+                int64_t *n = &m->bits[(int64_t)(2 * l + d) * QH_N_WIDTHS + i];
+
+                if (*n > 0 && m->observer.bits)
+                    QH_TRY(st, m->observer.bits(m->observer.ctx, epoch, l, d, qh_width_of_index[i],
+                                                *n));
+                *n = 0;
+            }
+out:
+    return st;
+}
+
+static qh_status new_pending(qh_meter *m, pending **out)
+{
+    qh_status st = QH_OK;
+
+    if (!m->spare)
+        QH_TRY(st, QH_NEW(&m->spare));
+    *out = m->spare;
+    m->spare = m->spare->next;
+    **out = (pending){0};
+    (*out)->next = NULL;
+out:
+    return st;
+}
+
+static qh_status feed(qh_meter *m)
+{
+    qh_status st = QH_OK;
+
+    for (int d = 0; d < m->config.engine.n_devices; d++) {
+        qh_record_list *list = &m->device[d].records;
+
+        QH_TRY(st, qh_engine_feed(m->engine, d, list->item, list->n));
+        list->n = 0;
+    }
+    QH_TRY(st, qh_engine_run(m->engine));
+    st = m->epoch_status;
+out:
+    return st;
+}
+
+typedef struct arrival {
+    qh_meter *meter;
+    bool was_last;
+} arrival;
+
+static qh_status close_epoch(void *ctx)
+{
+    arrival *a = ctx;
+    qh_meter *m = a->meter;
+    const qh_epoch_metrics *metrics = &m->device[0].metrics;
+    pending *p = NULL;
+    qh_status st = QH_OK;
+
+    a->was_last = true;
+    QH_TRY(st, new_pending(m, &p));
+    p->row.metrics = *metrics;
+    *m->last = p;
+    m->last = &p->next;
+    QH_TRY(st, account(m, &p->row));
+    QH_TRY(st, tell_bits(m, metrics->epoch));
+    QH_TRY(st, feed(m));
+    if (m->observer.progress)
+        m->observer.progress(m->observer.ctx, metrics, m->config.epochs);
+    if (m->observer.stop && *m->observer.stop)
+        m->stop = m->interrupted = true;
+out:
+    return st;
+}
+
+static qh_status end_epoch(qh_sink *sink, int rank, const qh_epoch_metrics *metrics, int *stop)
+{
+    qh_meter *m = (qh_meter *)sink;
+    device *d = &m->device[rank];
+    arrival a = {.meter = m};
+    qh_status st;
+
+    QH_TRY(st, d->status);
+    d->metrics = *metrics;
+    st = qh_barrier_wait(m->barrier, close_epoch, &a);
+    if (st < 0 && !a.was_last)
+        st = qh_fail(QH_EINTERRUPT, "device %d: stopped because another device failed", rank);
+    if (st < 0)
+        goto out;
+    *stop = m->stop;
+    if (m->config.stamp)
+        d->cpu_ns = cpu_now(d);
+out:
+    return st;
+}
+
+/* --- virtual time --- */
+
+static void add_breakdown(const qh_breakdown *b, qh_breakdown *sum)
+{
+    sum->compute += b->compute;
+    sum->quantize += b->quantize;
+    sum->dequantize += b->dequantize;
+    sum->assign += b->assign;
+    sum->comm += b->comm;
+    sum->exposed_comm += b->exposed_comm;
+    sum->allreduce += b->allreduce;
+    sum->idle += b->idle;
+    sum->total += b->total;
+}
+
+static void on_epoch(void *ctx, const qh_epoch_times *t)
+{
+    qh_meter *m = ctx;
+    int n = m->config.engine.n_devices;
+    pending *p = m->first;
+    qh_breakdown all = {0};
+
+    QH_ASSERT(p && p->row.metrics.epoch == t->epoch);
+    for (int d = 0; d < n; d++) {
+        add_breakdown(&t->device[d], &m->sum[d]);
+        add_breakdown(&t->device[d], &all);
+    }
+    p->row.sim = t->end - t->start;
+    p->row.compute_s = qh_seconds(all.compute) / n;
+    p->row.comm_s = qh_seconds(all.comm) / n;
+    p->row.exposed_comm_s = qh_seconds(all.exposed_comm) / n;
+    p->row.quant_s = qh_seconds(all.quantize + all.dequantize) / n;
+    m->end = t->end;
+    m->n_timed++;
+    if (m->observer.epoch && m->epoch_status == QH_OK)
+        m->epoch_status = m->observer.epoch(m->observer.ctx, &p->row);
+    m->first = p->next;
+    if (!m->first)
+        m->last = &m->first;
+    p->next = m->spare;
+    m->spare = p;
+}
+
+static void on_interval(void *ctx, const qh_interval *i)
+{
+    qh_meter *m = ctx;
+
+    m->observer.interval(m->observer.ctx, i);
+}
+
+static qh_breakdown_seconds seconds_per_epoch(const qh_breakdown *b, int64_t n)
+{
+    double k = 1.0 / (double)(n > 0 ? n : 1);
+
+    return (qh_breakdown_seconds){.compute = k * qh_seconds(b->compute),
+                                  .comm = k * qh_seconds(b->comm),
+                                  .exposed_comm = k * qh_seconds(b->exposed_comm),
+                                  .quantize = k * qh_seconds(b->quantize),
+                                  .dequantize = k * qh_seconds(b->dequantize),
+                                  .allreduce = k * qh_seconds(b->allreduce),
+                                  .assign = k * qh_seconds(b->assign),
+                                  .idle = k * qh_seconds(b->idle)};
+}
+
+static qh_time larger(qh_time a, qh_time b)
+{
+    return a > b ? a : b;
+}
+
+qh_status qh_meter_finish(qh_meter *m, qh_result *r)
+{
+    int n = m->config.engine.n_devices;
+    qh_breakdown all = {0}, most = {0};
+    qh_traffic_row *rows = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_engine_finish(m->engine));
+    QH_TRY(st, m->epoch_status);
+    QH_TRY(st, qh_traffic_list(&m->traffic, &rows));
+    for (int d = 0; d < n; d++) {
+        const qh_breakdown *b = &m->sum[d];
+
+        add_breakdown(b, &all);
+        most = (qh_breakdown){.compute = larger(most.compute, b->compute),
+                              .quantize = larger(most.quantize, b->quantize),
+                              .dequantize = larger(most.dequantize, b->dequantize),
+                              .assign = larger(most.assign, b->assign),
+                              .comm = larger(most.comm, b->comm),
+                              .exposed_comm = larger(most.exposed_comm, b->exposed_comm),
+                              .allreduce = larger(most.allreduce, b->allreduce),
+                              .idle = larger(most.idle, b->idle)};
+    }
+    r->mean = seconds_per_epoch(&all, m->n_timed * n);
+    r->max = seconds_per_epoch(&most, m->n_timed);
+    r->sim_end = m->end;
+    r->bytes_sent = m->bytes;
+    r->messages = m->messages;
+    r->fp32_bytes = m->fp32_bytes;
+    for (int i = 0; i < QH_N_WIDTHS; i++)
+        r->bits_messages[i] = m->bits_total[i];
+    r->interrupted = m->interrupted;
+    r->traffic = rows;
+    r->n_traffic = m->traffic.n;
+out:
+    return st;
+}
+
+/* --- building --- */
+
+qh_status qh_meter_new(const qh_meter_config *c, qh_meter **out)
+{
+    int n = c->engine.n_devices;
+    qh_meter *m = NULL;
+    qh_engine_config engine = c->engine;
+    qh_status st;
+
+    QH_TRY(st, QH_NEW(&m));
+    m->sink = (qh_sink){.emit = emit, .end_epoch = end_epoch};
+    m->config = *c;
+    m->last = &m->first;
+    if (c->observer)
+        m->observer = *c->observer;
+    engine.timeline = (qh_timeline){
+        .interval = m->observer.interval ? on_interval : NULL, .epoch = on_epoch, .ctx = m};
+    QH_TRY(st, qh_barrier_new(n, &m->barrier));
+    QH_TRY(st, qh_engine_new(&engine, &m->engine));
+    QH_TRY(st, QH_NEW_ARRAY(&m->device, n));
+    QH_TRY(st, QH_NEW_ARRAY(&m->columns, c->n_layers));
+    QH_TRY(st, QH_NEW_ARRAY(&m->bits, (int64_t)c->n_layers * 2 * QH_N_WIDTHS));
+    QH_TRY(st, QH_NEW_ARRAY(&m->sum, n));
+    *out = m;
+    m = NULL;
+out:
+    qh_meter_free(m);
+    return st;
+}
+
+static void free_list(pending *p)
+{
+    while (p) {
+        pending *next = p->next;
+
+        qh_mem_free(p);
+        p = next;
+    }
+}
+
+void qh_meter_free(qh_meter *m)
+{
+    if (!m)
+        return;
+    free_list(m->first);
+    free_list(m->spare);
+    qh_traffic_fini(&m->traffic);
+    qh_mem_free(m->sum);
+    qh_mem_free(m->bits);
+    qh_mem_free(m->columns);
+    for (int d = 0; m->device && d < m->config.engine.n_devices; d++)
+        qh_record_list_fini(&m->device[d].records);
+    qh_mem_free(m->device);
+    qh_engine_free(m->engine);
+    qh_barrier_free(m->barrier);
+    qh_mem_free(m);
+}
+
+qh_sink *qh_meter_sink(qh_meter *m)
+{
+    return &m->sink;
+}
+
+void qh_meter_set_columns(qh_meter *m, int layer, int64_t n_cols)
+{
+    m->columns[layer] = n_cols;
+}
+
+void qh_meter_set_team(qh_meter *m, int rank, const qh_team *team)
+{
+    m->device[rank].team = team;
+    m->device[rank].cpu_ns = m->config.stamp ? cpu_now(&m->device[rank]) : 0;
+}
+
+void qh_meter_break(qh_meter *m)
+{
+    qh_barrier_break(m->barrier);
+}

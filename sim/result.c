@@ -1,0 +1,10 @@
+#include "sim/scenario.h"
+
+#include "src/base/mem.h"
+
+void qh_result_fini(qh_result *r)
+{
+    qh_mem_free(r->partition_method);
+    qh_mem_free(r->traffic);
+    *r = (qh_result){0};
+}

@@ -1,0 +1,90 @@
+/* Settings as the user gives them into what training takes, with every mistake named. */
+#include "sim/scenario_check.h"
+
+#include <string.h>
+
+static qh_status check_model(const qh_settings *s, const qh_dataset *d)
+{
+    if (!qh_model_known(s->model))
+        return qh_fail(QH_EUSAGE, "--model: there is no model '%s'; it has to be gcn, sage or gin",
+                       s->model);
+    if (s->devices > d->graph->n_nodes)
+        return qh_fail(QH_EUSAGE,
+                       "--devices: %lld devices for the %lld nodes of %s; each device needs a node",
+                       (long long)s->devices, (long long)d->graph->n_nodes, d->name);
+    if (s->cache_features && s->input_dropout > 0)
+        return qh_fail(QH_EUSAGE,
+                       "--cache-features: input dropout changes the features each epoch; "
+                       "--input-dropout 0 goes with it");
+    return QH_OK;
+}
+
+static qh_model_config model_config(const qh_settings *s, const qh_dataset *d)
+{
+    return (qh_model_config){.name = s->model,
+                             .n_layers = (int)s->layers,
+                             .n_features = d->n_features,
+                             .n_hidden = s->hidden,
+                             .n_classes = d->n_classes,
+                             .dropout = s->dropout,
+                             .input_dropout = s->input_dropout,
+                             .norm = s->norm == 1,
+                             .order = (qh_order)s->order,
+                             .seed = (uint64_t)s->seed};
+}
+
+/* The method's codec and assigner, or those that stand in their place. */
+static qh_status choose_parts(const qh_settings *s, const qh_method *m, const qh_kernels *kernels,
+                              qh_train_settings *t)
+{
+    const char *assign = s->assign ? s->assign : s->codec ? NULL : m->assign;
+    const char *codec = s->codec ? s->codec : assign ? "mixed" : m->codec;
+    qh_params_format params = s->params == 0 ? QH_PARAMS_FP32 : QH_PARAMS_BF16;
+    qh_status st;
+
+    QH_TRY(st, qh_codec_init(codec, params, kernels, &t->codec));
+    if (t->codec.ops->takes_widths != (assign != NULL)) {
+        st = assign ? qh_fail(QH_EUSAGE,
+                              "--assign: codec '%s' gives all messages one width; leave --codec "
+                              "out to choose a width for each",
+                              codec)
+                    : qh_fail(QH_EUSAGE,
+                              "--codec: '%s' takes a width for each message; --assign chooses it",
+                              codec);
+        goto out;
+    }
+    if (!assign)
+        goto out;
+    QH_TRY(st, qh_bits_parse("--bits", s->bits, &t->bits));
+    QH_TRY(st, qh_bits_choose("--assign", assign, &t->bits, &t->assign));
+out:
+    return st;
+}
+
+qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const qh_kernels *kernels,
+                               qh_train_settings *out)
+{
+    const qh_method *method = NULL;
+    qh_train_settings t = {0};
+    qh_status st;
+
+    QH_TRY(st, check_model(s, d));
+    QH_TRY(st, qh_method_choose("--method", s->method, &method));
+    t.model = model_config(s, d);
+    t.epochs = s->epochs;
+    t.lr = s->lr;
+    t.weight_decay = s->weight_decay;
+    t.decay_first = s->decay_layers == 1;
+    t.seed = (uint64_t)s->seed;
+    t.eval_every = s->eval_every;
+    t.early_stop = s->early_stop;
+    t.bits.assign_every = s->assign_every;
+    t.bits.seed = (uint64_t)s->seed;
+    t.strategy = s->overlap ? "overlap" : method->strategy;
+    t.cache_features = s->cache_features;
+    t.host_times = s->compute == QH_COMPUTE_MEASURED;
+    QH_TRY(st, choose_parts(s, method, kernels, &t));
+    *out = t;
+out:
+    return st;
+}
