@@ -86,7 +86,7 @@ qh_status qh_layout_new(const qh_graph *g, const int32_t *part, int n_ranks, qh_
     memcpy(l->part, part, (size_t)g->n_nodes * sizeof *part);
     if (!g->symmetric)
         QH_TRY(st, transpose(g, l));
-    QH_TRY(st, qh_locality_order(g, l->out_ptr, l->out_dst, l->part, n_ranks, order));
+    QH_TRY(st, qh_locality_order(g, l->out_ptr, l->out_dst, l->part, order));
     QH_TRY(st, number_rows(l, order));
     *out = l;
     l = NULL; /* handed over */
