@@ -46,10 +46,10 @@ static qh_status check_config(const qh_model_config *c)
         return qh_fail(QH_EUSAGE,
                        "model: %lld features, %lld hidden, %lld classes; at least 1 of each",
                        (long long)c->n_features, (long long)c->n_hidden, (long long)c->n_classes);
-    if (!(c->dropout >= 0 && qh_model_keep(c->dropout) > 0))
+    if (!(c->dropout >= 0 && c->dropout < 1 && qh_model_keep(c->dropout) > 0))
         return qh_fail(QH_EUSAGE, "--dropout %g: out of range; at least 0, less than 1",
                        c->dropout);
-    if (!(c->input_dropout >= 0 && qh_model_keep(c->input_dropout) > 0))
+    if (!(c->input_dropout >= 0 && c->input_dropout < 1 && qh_model_keep(c->input_dropout) > 0))
         return qh_fail(QH_EUSAGE, "--input-dropout %g: out of range; at least 0, less than 1",
                        c->input_dropout);
     return QH_OK;
