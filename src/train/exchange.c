@@ -255,6 +255,18 @@ out:
     return st;
 }
 
+/* The exact rows of layer 0, unless they are there already. */
+static qh_status know_features(qh_exchange *x)
+{
+    qh_status st = QH_OK;
+
+    if (x->halo0 != QH_HALO_EXACT)
+        QH_TRY(st, qh_exchange_read_features(x));
+    x->halo0 = QH_HALO_EXACT;
+out:
+    return st;
+}
+
 qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
 {
     return begin(x, run_codec(x), epoch, layer, dir);
@@ -273,7 +285,9 @@ qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direct
         if (x->halo0 == QH_HALO_EXACT && x->kept)
             QH_TRY(st, decode_kept(x));
     } else {
-        if (features && x->dataset->sparse && moved(x, layer, dir))
+        if (features && !moved(x, layer, dir))
+            QH_TRY(st, know_features(x));
+        else if (features && x->dataset->sparse)
             qh_model_put_begin(x->model);
         QH_TRY(st, finish_blocks(x, codec, epoch, layer, dir));
     }
@@ -288,9 +302,7 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer)
     qh_status st = QH_OK;
 
     if (layer == 0 && x->raw_features) {
-        if (x->halo0 != QH_HALO_EXACT)
-            QH_TRY(st, qh_exchange_read_features(x));
-        x->halo0 = QH_HALO_EXACT;
+        QH_TRY(st, know_features(x));
     } else {
         QH_TRY(st, begin(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
         QH_TRY(st, finish_blocks(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));

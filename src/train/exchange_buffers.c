@@ -143,10 +143,6 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     QH_TRY(st, new_kept(x));
     QH_TRY(st, new_scratch(x));
     QH_TRY(st, qh_exchange_widths_new(x));
-    if (x->known_features) {
-        QH_TRY(st, qh_exchange_read_features(x));
-        x->halo0 = QH_HALO_EXACT;
-    }
     *out = x;
     x = NULL;
 out:

@@ -110,13 +110,21 @@ static int64_t n_pieces(const job *j)
     return (j->channel->block.n_rows + j->piece - 1) / j->piece;
 }
 
-/* The name of the field in the error text is the node's global id, as the user knows it. */
-static qh_status bad_value(const qh_channel *c, int64_t row)
+/* The error text may stand in a helper's thread: coding the row again, here, brings it. */
+static qh_status bad_value(const job *j, int64_t row)
 {
+    const qh_channel *c = j->channel;
+    int64_t bad;
+    job one = {.channel = c, .out = j->out, .piece = 1, .first_piece = row};
+
+    atomic_init(&one.bad, c->block.n_rows);
+    encode_piece(&one, 0);
+    bad = atomic_load(&one.bad);
+    QH_ASSERT(bad == row);
     return qh_fail(QH_EINTERNAL,
-                   "epoch %d, layer %d, %s: the message of node %d holds a value that is not "
-                   "finite; a smaller --lr keeps training from diverging",
-                   c->epoch, c->layer, qh_direction_name(c->dir), c->node[row]);
+                   "epoch %d, layer %d, %s: the message of node %d: %s; a smaller --lr or another "
+                   "--codec would do",
+                   c->epoch, c->layer, qh_direction_name(c->dir), c->node[row], qh_error_text());
 }
 
 qh_status qh_channel_encode(qh_channel *c, uint8_t *wire)
@@ -129,7 +137,7 @@ qh_status qh_channel_encode(qh_channel *c, uint8_t *wire)
         qh_team_run(c->x->exec->team, wave < n - j.first_piece ? wave : n - j.first_piece,
                     encode_piece, &j);
     if (atomic_load(&j.bad) < c->block.n_rows)
-        return bad_value(c, atomic_load(&j.bad));
+        return bad_value(&j, atomic_load(&j.bad));
     return QH_OK;
 }
 

@@ -1,0 +1,220 @@
+#include "tests/support/fleet.h"
+
+#include "src/base/mem.h"
+#include "src/partition/partition.h"
+#include "tests/support/support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct keeper {
+    qh_sink sink; /* first */
+    fleet_result *result;
+    bool drop;
+} keeper;
+
+typedef struct member {
+    const fleet_spec *spec;
+    keeper *keeper;
+    qh_layout *layout;
+    qh_transport *transport;
+    qh_status (*body)(void *ctx, int rank, qh_trainer *t);
+    void *ctx;
+    int rank;
+    pthread_t thread;
+    qh_status status;
+    qh_train_result train;
+    qh_volume volume;
+    char error[QH_ERROR_TEXT_BYTES];
+} member;
+
+static void emit(qh_sink *sink, int rank, const qh_record *r)
+{
+    fleet_result *out = ((keeper *)sink)->result;
+
+    if (!((keeper *)sink)->drop)
+        ck_assert_int_eq(qh_record_list_add(&out->records[rank], r), QH_OK);
+}
+
+static qh_status end_epoch(qh_sink *sink, int rank, const qh_epoch_metrics *m, int *stop)
+{
+    fleet_result *out = ((keeper *)sink)->result;
+
+    (void)stop;
+    if (rank == 0 && m->epoch < FLEET_MAX_EPOCHS) {
+        out->loss[m->epoch] = m->loss;
+        memcpy(out->metric[m->epoch], m->metric, sizeof m->metric);
+    }
+    return QH_OK;
+}
+
+qh_train_settings fleet_settings(const qh_dataset *d, const char *model, int layers, int64_t hidden,
+                                 int64_t epochs)
+{
+    qh_train_settings s = {.model = {.name = model,
+                                     .n_layers = layers,
+                                     .n_features = d->n_features,
+                                     .n_hidden = hidden,
+                                     .n_classes = d->n_classes,
+                                     .norm = true,
+                                     .seed = 1},
+                           .epochs = epochs,
+                           .lr = 0.01,
+                           .seed = 1,
+                           .eval_every = 1};
+
+    fleet_method(&s, "vanilla", "fast");
+    return s;
+}
+
+void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
+{
+    const qh_method *m = qh_method_find(method);
+
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(qh_codec_init(m->codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
+                     QH_OK);
+    s->strategy = m->strategy;
+    if (!m->assign)
+        return;
+    s->bits = (qh_bits_config){.width = {2, 4, 8}, .n_widths = 3, .assign_every = 2, .seed = 1};
+    s->assign = qh_bits_find(m->assign);
+    ck_assert_ptr_nonnull(s->assign);
+}
+
+static qh_status work(member *m, qh_team *team)
+{
+    qh_rank_context c = {.settings = &m->spec->settings,
+                         .dataset = m->spec->dataset,
+                         .layout = m->layout,
+                         .rank = m->rank,
+                         .transport = m->transport,
+                         .team = team,
+                         .sink = &m->keeper->sink};
+    qh_trainer *t = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_trainer_new(&c, &t));
+    QH_TRY(st, qh_trainer_volume(t, 0, &m->volume));
+    QH_TRY(st, m->body ? m->body(m->ctx, m->rank, t) : qh_train(t, &m->train));
+out:
+    qh_trainer_free(t);
+    return st;
+}
+
+static void *thread_main(void *ctx)
+{
+    member *m = ctx;
+    qh_team *team = NULL;
+
+    if (m->spec->team > 1)
+        ck_assert_int_eq(qh_team_new(m->spec->team, NULL, &team), QH_OK);
+    m->status = work(m, team);
+    if (m->status < 0)
+        snprintf(m->error, sizeof m->error, "%s", qh_error_text());
+    qh_team_free(team);
+    return NULL;
+}
+
+static qh_layout *make_layout(const fleet_spec *f)
+{
+    const qh_graph *g = f->dataset->graph;
+    qh_partition_request r = {.n_parts = f->n_ranks, .seed = 1};
+    int32_t *part = NULL;
+    qh_layout *layout = NULL;
+
+    ck_assert_int_eq(QH_NEW_ARRAY(&part, g->n_nodes), QH_OK);
+    if (f->partitioner)
+        ck_assert_msg(qh_partition_make(g, f->partitioner, r, part) == QH_OK, "%s",
+                      qh_error_text());
+    else
+        memcpy(part, f->part, (size_t)g->n_nodes * sizeof *part);
+    ck_assert_int_eq(qh_layout_new(g, part, f->n_ranks, &layout), QH_OK);
+    qh_mem_free(part);
+    return layout;
+}
+
+static void collect(member *m, int n, fleet_result *out)
+{
+    for (int i = 0; i < n; i++) {
+        bool worse = out->status == QH_OK || out->status == QH_EINTERRUPT;
+
+        if (m[i].status < 0 && worse && (out->status == QH_OK || m[i].status != QH_EINTERRUPT)) {
+            out->status = m[i].status;
+            memcpy(out->error, m[i].error, sizeof out->error);
+        }
+        out->volume.bytes += m[i].volume.bytes;
+        out->volume.messages += m[i].volume.messages;
+        out->volume.fp32_bytes += m[i].volume.fp32_bytes;
+    }
+    out->train = m[0].train;
+}
+
+void fleet_run(const fleet_spec *f, qh_status (*body)(void *ctx, int rank, qh_trainer *t),
+               void *ctx, fleet_result *out)
+{
+    keeper k = {
+        .sink = {.emit = emit, .end_epoch = end_epoch}, .result = out, .drop = f->no_records};
+    qh_layout *layout = make_layout(f);
+    qh_transport *transport = NULL;
+    member *m = NULL;
+
+    *out = (fleet_result){.n_ranks = f->n_ranks};
+    ck_assert_int_eq(QH_NEW_ARRAY(&out->records, f->n_ranks), QH_OK);
+    ck_assert_int_eq(qh_inproc_new(f->n_ranks, &transport), QH_OK);
+    ck_assert_int_eq(QH_NEW_ARRAY(&m, f->n_ranks), QH_OK);
+    for (int i = 0; i < f->n_ranks; i++) {
+        m[i] = (member){.spec = f,
+                        .keeper = &k,
+                        .layout = layout,
+                        .transport = transport,
+                        .body = body,
+                        .ctx = ctx,
+                        .rank = i};
+        ck_assert_int_eq(pthread_create(&m[i].thread, NULL, thread_main, &m[i]), 0);
+    }
+    for (int i = 0; i < f->n_ranks; i++)
+        pthread_join(m[i].thread, NULL);
+    collect(m, f->n_ranks, out);
+    qh_mem_free(m);
+    transport->ops->free(transport);
+    qh_layout_free(layout);
+}
+
+void fleet_free(fleet_result *r)
+{
+    for (int i = 0; i < r->n_ranks; i++)
+        qh_record_list_fini(&r->records[i]);
+    qh_mem_free(r->records);
+    r->records = NULL;
+}
+
+int64_t fleet_bytes(const fleet_result *r, int epoch)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < r->n_ranks; i++)
+        for (int64_t k = 0; k < r->records[i].n; k++) {
+            const qh_record *x = &r->records[i].item[k];
+
+            if (x->op == QH_OP_SEND && (epoch < 0 || x->epoch == epoch))
+                sum += x->bytes;
+        }
+    return sum;
+}
+
+int64_t fleet_messages(const fleet_result *r, int epoch)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < r->n_ranks; i++)
+        for (int64_t k = 0; k < r->records[i].n; k++) {
+            const qh_record *x = &r->records[i].item[k];
+
+            for (int w = 0;
+                 x->op == QH_OP_SEND && (epoch < 0 || x->epoch == epoch) && w < QH_N_WIDTHS; w++)
+                sum += x->messages[w];
+        }
+    return sum;
+}

@@ -1,0 +1,66 @@
+#include "src/train/settings.h"
+
+#include "src/train/strategy.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+/* Every method of the table can be built: its codec, assigner and strategy exist and fit. */
+START_TEST(every_method_has_its_parts)
+{
+    char names[256], *rest = names, *name;
+    int n = 0;
+
+    snprintf(names, sizeof names, "%s", qh_methods_names());
+    while ((name = strsep(&rest, "|"))) {
+        const qh_method *m = qh_method_find(name), *chosen;
+        qh_codec codec;
+
+        ck_assert_msg(m != NULL, "%s", name);
+        ck_assert_int_eq(qh_method_choose("--method", name, &chosen), QH_OK);
+        ck_assert_ptr_eq(m, chosen);
+        ck_assert_int_eq(qh_codec_init(m->codec, QH_PARAMS_BF16, qh_kernels_find("ref"), &codec),
+                         QH_OK);
+        ck_assert(codec.ops->takes_widths == (m->assign != NULL));
+        ck_assert(!m->assign || qh_bits_find(m->assign));
+        ck_assert_ptr_nonnull(qh_strategy_find(m->strategy));
+        ck_assert(m->help && *m->help);
+        n++;
+    }
+    ck_assert_int_ge(n, 7);
+}
+END_TEST
+
+static const struct row {
+    const char *name, *text;
+} rows[] = {
+    {"varco", "--method: method 'varco' is not in this version; it has vanilla|"},
+    {"fixed:16", "--method: method 'fixed:16' is not in this version; it has vanilla|"},
+    {"bns:0.1", "--method: method 'bns:0.1' is not in this version; it has vanilla|"},
+    {"adaqp", "--method: method 'adaqp' is not in this version; it has vanilla|"},
+    {"vanila", "--method: there is no method 'vanila'; did you mean vanilla?"},
+    {"xyzzy", "--method: there is no method 'xyzzy'; it has to be one of vanilla|"},
+    {"", "--method: there is no method ''; it has to be one of vanilla|"},
+};
+
+START_TEST(other_names_are_told_apart)
+{
+    const qh_method *m = NULL;
+
+    ck_assert_int_eq(qh_method_choose("--method", rows[_i].name, &m), QH_EUSAGE);
+    ck_assert_ptr_null(m);
+    ck_assert_msg(strncmp(qh_error_text(), rows[_i].text, strlen(rows[_i].text)) == 0, "%s",
+                  qh_error_text());
+}
+END_TEST
+
+Suite *suite(void)
+{
+    Suite *s = suite_create("method");
+    TCase *t = tcase_create("method");
+
+    tcase_add_test(t, every_method_has_its_parts);
+    tcase_add_loop_test(t, other_names_are_told_apart, 0, (int)QH_COUNT(rows));
+    suite_add_tcase(s, t);
+    return s;
+}
