@@ -1,0 +1,278 @@
+/* Blocks of an exchange: posted, matched, copied, flown, arrived, waited for. */
+#include "sim/engine_parts.h"
+#include "src/base/mem.h"
+
+static qh_status grow(qh_engine *e)
+{
+    int32_t had = e->block_capacity, more = had ? 2 * had : 256;
+    qh_status st;
+
+    QH_TRY(st, QH_RESIZE(&e->block, had, more));
+    if (e->fine)
+        QH_TRY(st, QH_RESIZE(&e->block_record, had, more));
+    for (int32_t b = more - 1; b >= had; b--) {
+        e->block[b] = (qh_block){.next = e->free_block, .in_exchange = -1};
+        e->free_block = b;
+    }
+    e->block_capacity = more;
+out:
+    return st;
+}
+
+static void free_block(qh_engine *e, int32_t b)
+{
+    e->block[b] = (qh_block){.next = e->free_block, .in_exchange = -1};
+    e->free_block = b;
+}
+
+/* The block of a SEND (sent) or RECV: the oldest of the channel for which only the other half is
+ * there, or a new one at the end of the channel. */
+static qh_status match(qh_engine *e, int rank, const qh_record *r, bool sent, int32_t *out)
+{
+    int32_t src = sent ? rank : r->peer, dst = sent ? r->peer : rank, b;
+    qh_channel *c = &e->channel[(int64_t)src * e->n + dst];
+    qh_status st = QH_OK;
+
+    b = c->head;
+    if (b >= 0 && e->block[b].sent != sent) {
+        if (e->block[b].bytes != r->bytes)
+            return qh_engine_bad(e, rank, r,
+                                 "%lld bytes from device %d to device %d, where the other side has "
+                                 "%lld",
+                                 (long long)r->bytes, src, dst, (long long)e->block[b].bytes);
+        c->head = e->block[b].next;
+        if (c->head < 0)
+            c->tail = -1;
+    } else {
+        if (e->free_block < 0)
+            QH_TRY(st, grow(e));
+        b = e->free_block;
+        e->free_block = e->block[b].next;
+        e->block[b] = (qh_block){.bytes = r->bytes,
+                                 .src = src,
+                                 .dst = dst,
+                                 .next = -1,
+                                 .in_exchange = -1,
+                                 .out_exchange = -1};
+        if (c->tail >= 0)
+            e->block[c->tail].next = b;
+        else
+            c->head = b;
+        c->tail = b;
+    }
+    *out = b;
+out:
+    return st;
+}
+
+static qh_status check_peer(const qh_engine *e, int rank, const qh_record *r)
+{
+    if (r->peer < 0 || r->peer >= e->n)
+        return qh_engine_bad(e, rank, r, "peer %d; there are the devices 0 to %d", r->peer,
+                             e->n - 1);
+    if (r->peer == rank)
+        return qh_engine_bad(e, rank, r, "peer %d is the device itself", r->peer);
+    if (e->rounds && (r->round < 1 || r->round >= e->n))
+        return qh_engine_bad(e, rank, r, "round %d; rounds go from 1 to %d", r->round, e->n - 1);
+    return QH_OK;
+}
+
+qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
+{
+    qh_engine_device *d = &e->device[rank];
+    qh_time o;
+    int32_t b = -1;
+    qh_status st;
+
+    QH_TRY(st, check_peer(e, rank, r));
+    QH_TRY(st, match(e, rank, r, true, &b));
+    e->block[b].sent = true;
+    if (e->fine)
+        e->block_record[b] = *r;
+    if (e->rounds) {
+        int32_t x = -1;
+
+        QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
+        e->exchange[x].send_open++;
+        e->block[b].out_exchange = x;
+        e->block[b].out_round = r->round;
+        qh_engine_round_posted(e, x, r->round);
+    }
+    o = qh_engine_overhead(e, rank, r->peer, r->bytes);
+    if (o > 0) {
+        d->sums.exposed_comm += o;
+        QH_TRY(st, qh_engine_push(e, qh_time_after(d->now, o), rank, QH_EVENT_POST, b));
+        d->now += o;
+    } else {
+        QH_TRY(st, qh_engine_post(e, b, d->now));
+    }
+out:
+    return st;
+}
+
+/* The block in flight is wanted from now on, or no longer in flight: what its receiver waits for
+ * changes. */
+static void change_flying(qh_engine *e, const qh_block *b, int change, qh_time at)
+{
+    const qh_engine_device *d = &e->device[b->dst];
+
+    if (b->in_exchange < 0)
+        return;
+    if (d->state == QH_WAITING && d->waits == b->in_exchange)
+        qh_engine_attribute(e, b->dst, at);
+    e->exchange[b->in_exchange].flying += change;
+}
+
+qh_status qh_engine_begin(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_block *b = &e->block[block];
+    qh_engine_device *d = &e->device[b->src];
+    qh_time from = at > d->copy_out_free ? at : d->copy_out_free;
+
+    b->flying = true;
+    qh_engine_flying(e, b->dst, 1, at);
+    change_flying(e, b, 1, at);
+    if (!e->config.net->staging)
+        return qh_engine_flow(e, block, at);
+    d->copy_out_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b->bytes));
+    return qh_engine_push(e, d->copy_out_free, b->src, QH_EVENT_FLOW, block);
+}
+
+qh_status qh_engine_flow(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_netmodel *net = e->config.net;
+    qh_block *b = &e->block[block];
+    qh_flow f = {.id = block, .src = b->src, .dst = b->dst, .bytes = b->bytes};
+
+    b->start = at;
+    return net->ops->start(net, at, &f);
+}
+
+qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_block b = e->block[block];
+    qh_engine_device *d = &e->device[b.dst];
+    qh_time from = at > d->copy_in_free ? at : d->copy_in_free;
+    qh_status st;
+
+    if (e->fine)
+        qh_engine_tell(e, b.src, 1, b.start, at, &e->block_record[block]);
+    if (e->config.net->staging) {
+        d->copy_in_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b.bytes));
+        QH_TRY(st, qh_engine_push(e, d->copy_in_free, b.dst, QH_EVENT_ARRIVE, block));
+    } else {
+        QH_TRY(st, qh_engine_arrived(e, block, at));
+    }
+    if (e->rounds) {
+        e->exchange[b.out_exchange].send_open--;
+        QH_TRY(st, qh_engine_round_done(e, b.out_exchange, b.out_round, at));
+        qh_engine_release_exchange(e, b.src, b.out_exchange);
+    }
+out:
+    return st;
+}
+
+/* The overheads of receiving are paid one after the other, as blocks come and the device waits. */
+static void pay(qh_engine_device *d, qh_time o, qh_time at)
+{
+    d->busy = qh_time_after(at > d->busy ? at : d->busy, o);
+}
+
+/* All that the WAIT waits for is there at an instant; the device goes on when it has paid. */
+static qh_status end_wait(qh_engine *e, int rank, qh_time at)
+{
+    qh_engine_device *d = &e->device[rank];
+    qh_time end = d->busy > at ? d->busy : at;
+
+    qh_engine_attribute(e, rank, at);
+    d->sums.exposed_comm += end - at;
+    d->state = QH_RUNNING;
+    qh_engine_release_exchange(e, rank, d->waits);
+    d->untold = e->fine;
+    return qh_engine_resume(e, rank, end);
+}
+
+/* A block that has arrived and is expected: the two halves are one, the block is done with. */
+static qh_status receive(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_block b = e->block[block];
+    qh_engine_device *d = &e->device[b.dst];
+    qh_engine_exchange *x = &e->exchange[b.in_exchange];
+    qh_time o = qh_engine_overhead(e, b.src, b.dst, b.bytes);
+    bool waited_for = d->state == QH_WAITING && d->waits == b.in_exchange;
+    qh_status st = QH_OK;
+
+    x->recv_open--;
+    if (waited_for)
+        pay(d, o, at);
+    else
+        x->overhead += o;
+    free_block(e, block);
+    if (e->rounds)
+        QH_TRY(st, qh_engine_round_done(e, b.in_exchange, b.in_round, at));
+    if (waited_for && e->exchange[b.in_exchange].recv_open == 0)
+        QH_TRY(st, end_wait(e, b.dst, at));
+    else
+        qh_engine_release_exchange(e, b.dst, b.in_exchange);
+out:
+    return st;
+}
+
+qh_status qh_engine_arrived(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_block *b = &e->block[block];
+
+    qh_engine_flying(e, b->dst, -1, at);
+    change_flying(e, b, -1, at);
+    b->flying = false;
+    b->arrived = true;
+    return b->in_exchange >= 0 ? receive(e, block, at) : QH_OK;
+}
+
+qh_status qh_engine_recv(qh_engine *e, int rank, const qh_record *r)
+{
+    qh_time now = e->device[rank].now;
+    int32_t b = -1, x = -1;
+    qh_status st;
+
+    QH_TRY(st, check_peer(e, rank, r));
+    QH_TRY(st, match(e, rank, r, false, &b));
+    QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
+    e->exchange[x].recv_open++;
+    e->block[b].in_exchange = x;
+    e->block[b].in_round = r->round;
+    if (e->rounds)
+        qh_engine_round_posted(e, x, r->round);
+    if (e->block[b].flying)
+        e->exchange[x].flying++;
+    if (e->block[b].arrived)
+        QH_TRY(st, receive(e, b, now));
+out:
+    return st;
+}
+
+/* What has come before the WAIT is paid at once, from its start. */
+qh_status qh_engine_wait(qh_engine *e, int rank, const qh_record *r)
+{
+    qh_engine_device *d = &e->device[rank];
+    int32_t x = qh_engine_find_exchange(e, rank, r);
+    qh_time overhead = x < 0 ? 0 : e->exchange[x].overhead;
+
+    qh_engine_hold(e, rank, r);
+    d->busy = qh_time_after(d->now, overhead);
+    if (x >= 0)
+        e->exchange[x].overhead = 0;
+    if (x >= 0 && e->exchange[x].recv_open > 0) {
+        d->state = QH_WAITING;
+        d->waits = x;
+        return QH_OK;
+    }
+    if (d->busy == QH_TIME_NEVER)
+        return qh_engine_bad(e, rank, r, "virtual time passes its end (106 days)");
+    d->sums.exposed_comm += overhead;
+    d->now = d->busy;
+    d->untold = e->fine;
+    if (x >= 0)
+        qh_engine_release_exchange(e, rank, x);
+    return QH_OK;
+}
