@@ -12,14 +12,11 @@
 #include "src/codec/rows.h"
 #include "src/codec/scale.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 /* Rows are taken in batches that stay in the first-level cache between the pass that finds their
- * range and the pass that rounds; their parameters are computed side by side, so that the
- * latencies of the divisions overlap. */
-enum { BATCH = 8 };
+ * range and the pass that rounds, and whose parameters are computed side by side. */
+enum { BATCH = QH_SCALE_BATCH };
 
 typedef struct place {
     int64_t payload, params; /* offsets in the block */
@@ -41,7 +38,7 @@ static int width_of(const qh_codec *c, const qh_block *b, int64_t i)
 
 static int levels_of(int width)
 {
-    return (1 << width) - 1;
+    return width == 32 ? 1 : (1 << width) - 1; /* raw floats have none: any will do */
 }
 
 /* The 16-bit draws of columns [128 g, 128 g + 128) of a row, as qh_rand16 defines them. */
@@ -106,6 +103,21 @@ static void encode_row(const qh_codec *c, const qh_block *b, int64_t i, const fl
         quantize_wide(x, b->n_cols, width, s, b->key, node, out + at.payload);
 }
 
+/* Asks for row i of the range that ends at i1, so that the memory works while the rounding does:
+ * nothing else can see the rows of a gather coming. */
+static void prefetch_row(const qh_block *b, qh_mat rows, const int32_t *row_index, int64_t i0,
+                         int64_t i1, int64_t i)
+{
+    enum { LINE = 16 };
+    const float *x;
+
+    if (i >= i1)
+        return;
+    x = qh_source_row(rows, row_index, i0, i);
+    for (int64_t j = 0; j < b->n_cols; j += LINE)
+        __builtin_prefetch(x + j);
+}
+
 static void assert_block(const qh_codec *c, const qh_block *b)
 {
     if (c->ops->takes_widths)
@@ -123,22 +135,22 @@ static qh_status encode(const qh_codec *c, const qh_block *b, qh_mat rows, const
     for (int64_t i = i0; i < i1; i += BATCH) {
         int64_t n = i1 - i < BATCH ? i1 - i : BATCH;
         const float *x[BATCH];
-        float min[BATCH], max[BATCH];
-        qh_scale s[BATCH] = {0};
+        float min[BATCH] = {0}, max[BATCH] = {0};
+        int32_t levels[BATCH];
+        qh_scale s[BATCH];
 
+        for (int64_t k = 0; k < BATCH; k++)
+            levels[k] = k < n ? levels_of(width_of(c, b, i + k)) : 1;
         for (int64_t k = 0; k < n; k++) {
             x[k] = qh_source_row(rows, row_index, i0, i + k);
             if (!qh_row_min_max(c->kernels, x[k], b->n_cols, min + k, max + k))
                 return qh_row_not_finite(c, i + k, bad_row);
         }
+        qh_scale_choose(min, max, levels, (int)n, c->params, s);
         for (int64_t k = 0; k < n; k++) {
-            int width = width_of(c, b, i + k);
-
-            if (width < 32)
-                s[k] = qh_scale_choose(min[k], max[k], levels_of(width), c->params);
-        }
-        for (int64_t k = 0; k < n; k++)
+            prefetch_row(b, rows, row_index, i0, i1, i + k + BATCH);
             encode_row(c, b, i + k, x[k], max[k], s[k], (uint64_t)node[i + k], out);
+        }
     }
     return QH_OK;
 }

@@ -1,4 +1,5 @@
 /* Every codec of the registry against the promises of codec.h. */
+#include "src/base/thread.h"
 #include "tests/unit/codec/fixture.h"
 
 #include <float.h>
@@ -115,6 +116,57 @@ START_TEST(gather_and_pieces)
 }
 END_TEST
 
+enum { PIECE = 7 };
+
+static void encode_piece(void *ctx, int64_t item)
+{
+    fixture *t = ctx;
+    int64_t i0 = item * PIECE, i1 = i0 + PIECE < t->block.n_rows ? i0 + PIECE : t->block.n_rows;
+    int64_t bad = -1;
+    qh_status st =
+        t->codec.ops->encode(&t->codec, &t->block, qh_mat_sub(t->rows, (qh_rows){i0, i1}), NULL,
+                             t->node, i0, i1, t->wire, &bad);
+
+    QH_ASSERT(st == QH_OK);
+}
+
+static void decode_piece(void *ctx, int64_t item)
+{
+    fixture *t = ctx;
+    int64_t i0 = item * PIECE, i1 = i0 + PIECE < t->block.n_rows ? i0 + PIECE : t->block.n_rows;
+
+    t->codec.ops->decode(&t->codec, &t->block, t->wire, t->node, i0, i1,
+                         qh_mat_sub(t->back, (qh_rows){i0, i1}));
+}
+
+/* Pieces on several threads at once make the same block and the same rows. */
+START_TEST(teams_share_a_block)
+{
+    qh_team *team = NULL;
+
+    ck_assert_int_eq(qh_team_new(3, NULL, &team), QH_OK);
+    FOR_EVERY_CODEC
+    {
+        enum { N = 61, D = 43 };
+        fixture alone, shared;
+
+        fixture_init(&alone, THIS_CODEC, N, D, -1, 2);
+        fixture_init(&shared, THIS_CODEC, N, D, -1, 2);
+        ck_assert_int_eq(fixture_encode(&alone), QH_OK);
+        fixture_decode(&alone);
+        qh_team_run(team, (N + PIECE - 1) / PIECE, encode_piece, &shared);
+        ck_assert_mem_eq(alone.wire, shared.wire, (size_t)alone.bytes);
+        qh_team_run(team, (N + PIECE - 1) / PIECE, decode_piece, &shared);
+        for (int64_t i = 0; i < N; i++)
+            ck_assert_mem_eq(qh_mat_row(alone.back, i), qh_mat_row(shared.back, i),
+                             D * sizeof(float));
+        fixture_fini(&shared);
+        fixture_fini(&alone);
+    }
+    qh_team_free(team);
+}
+END_TEST
+
 START_TEST(bad_values_are_located)
 {
     static const float bad_value[] = {NAN, -NAN, INFINITY, -INFINITY};
@@ -225,6 +277,7 @@ Suite *suite(void)
     tcase_add_test(t, every_member_is_complete_and_tested);
     tcase_add_test(t, bytes_and_ranges);
     tcase_add_test(t, gather_and_pieces);
+    tcase_add_test(t, teams_share_a_block);
     tcase_add_test(t, bad_values_are_located);
     tcase_add_test(t, garbage_decodes);
     tcase_add_test(t, half_precision);

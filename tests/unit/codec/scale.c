@@ -15,15 +15,23 @@ static int levels_of(int width)
     return (1 << width) - 1;
 }
 
-/* As the receiver sees it: through the wire. */
+/* As the receiver sees it, through the wire; from any place of a batch. */
 static qh_scale travelled(float min, float max, int levels, qh_params_format f)
 {
+    static int calls;
+    int lane = calls++ % QH_SCALE_BATCH;
+    float low[QH_SCALE_BATCH] = {0}, high[QH_SCALE_BATCH] = {0};
+    int32_t of[QH_SCALE_BATCH] = {1, 3, 7, 15, 255, 65535, 1, 1};
+    qh_scale s[QH_SCALE_BATCH], r;
     uint8_t wire[8];
-    qh_scale s = qh_scale_choose(min, max, levels, f), r;
 
-    qh_scale_put(s, f, wire);
+    low[lane] = min;
+    high[lane] = max;
+    of[lane] = levels;
+    qh_scale_choose(low, high, of, lane + 1, f, s);
+    qh_scale_put(s[lane], f, wire);
     r = qh_scale_get(f, wire);
-    ck_assert_mem_eq(&s, &r, sizeof s);
+    ck_assert_mem_eq(s + lane, &r, sizeof r);
     return r;
 }
 
