@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -78,10 +79,34 @@ out:
     return st;
 }
 
+/* Temporary names of open outputs, for a signal handler. */
+static _Atomic(const char *) open_name[32];
+
+static void replace_name(const char *from, const char *to)
+{
+    for (size_t i = 0; i < QH_COUNT(open_name); i++) {
+        const char *now = from;
+
+        if (atomic_compare_exchange_strong(&open_name[i], &now, to))
+            return;
+    }
+}
+
+void qh_output_remove_open(void)
+{
+    for (size_t i = 0; i < QH_COUNT(open_name); i++) {
+        const char *name = atomic_load(&open_name[i]);
+
+        if (name)
+            unlink(name);
+    }
+}
+
 static void output_free(qh_output *o)
 {
     if (!o)
         return;
+    replace_name(o->temporary, NULL);
     qh_mem_free(o->temporary);
     qh_mem_free(o->path);
     qh_mem_free(o);
@@ -102,6 +127,7 @@ qh_status qh_output_open(const char *path, qh_output **out)
         st = qh_fail(QH_ERESOURCE, "%s: cannot be written: %s", path, strerror(errno));
         goto out;
     }
+    replace_name(NULL, o->temporary);
     *out = o;
     o = NULL;
 out:

@@ -31,6 +31,10 @@ FILE *qh_output_stream(qh_output *o);      /* borrowed; for fprintf and fwrite *
 qh_status qh_output_commit(qh_output **o); /* sets *o to NULL, done or failed */
 void qh_output_abort(qh_output **o);       /* NULL is fine */
 
+/* Unlinks the temporary files of all outputs that are open: for a signal handler that ends the
+ * program (async-signal-safe). Of more than 32 at once the later ones are left. */
+void qh_output_remove_open(void);
+
 qh_status qh_make_folder(const char *path); /* parents too; existing is fine. QH_ERESOURCE */
 bool qh_is_folder(const char *path);
 bool qh_file_exists(const char *path);

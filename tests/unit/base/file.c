@@ -94,6 +94,24 @@ START_TEST(an_abort_leaves_nothing_and_keeps_the_old)
 }
 END_TEST
 
+START_TEST(open_outputs_can_be_removed_at_once)
+{
+    qh_output *o[40] = {NULL};
+    char name[16];
+
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "f%d", i);
+        ck_assert_int_eq(qh_output_open(in_folder(name), &o[i]), QH_OK);
+    }
+    qh_output_abort(&o[3]); /* its place is taken by none of the later ones */
+    qh_output_remove_open();
+    ck_assert_int_eq(files_in_folder(), 40 - 32);
+    for (int i = 0; i < 40; i++)
+        qh_output_abort(&o[i]);
+    ck_assert_int_eq(files_in_folder(), 0);
+}
+END_TEST
+
 START_TEST(a_full_disk_is_told)
 {
     qh_output *o = NULL;
@@ -180,6 +198,7 @@ Suite *suite(void)
     tcase_add_checked_fixture(t, make_folder, remove_folder);
     tcase_add_loop_test(t, what_is_committed_is_read_back, 0, QH_COUNT(sizes));
     tcase_add_test(t, an_abort_leaves_nothing_and_keeps_the_old);
+    tcase_add_test(t, open_outputs_can_be_removed_at_once);
     tcase_add_test(t, a_full_disk_is_told);
     tcase_add_test(t, what_cannot_be_read_or_written);
     tcase_add_test(t, folders);
