@@ -1,0 +1,303 @@
+/* qhalo compare: the same run with several methods and seeds, side by side. */
+#include "tools/command.h"
+#include "tools/compare.h"
+#include "tools/console.h"
+#include "tools/expect.h"
+#include "tools/json.h"
+#include "tools/plot.h"
+#include "tools/run.h"
+#include "tools/runfolder.h"
+#include "tools/stop.h"
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct compare_options {
+    qh_front front; /* first: its rows of the table say so */
+    char *methods;
+    int64_t seeds;
+} compare_options;
+
+static const qh_option options[] = {
+    {"methods", QH_OPT_TEXT, offsetof(compare_options, methods), .value = "LIST",
+     .help = "methods by commas; speed-ups are against the first", .group = "Comparison"},
+    {"seeds", QH_OPT_INT, offsetof(compare_options, seeds), .def = 1, .min = 1, .max = 1000,
+     .value = "K", .help = "runs of each method, with seeds from --seed on"},
+    QH_FRONT_OPTIONS,
+    {0}};
+
+static void help(FILE *out)
+{
+    qh_options_help(options, out);
+    fputc('\n', out);
+    qh_options_help(qh_scenario_options, out);
+    fprintf(out, "\nMethods:\n");
+    qh_methods_help(out);
+    fprintf(out,
+            "\n--out leaves a run folder for each run, compare.csv, and pictures where gnuplot is "
+            "installed.\nNames for --expect are METHOD.NAME with the names that --json shows, "
+            "as 'int4.speedup>1'\nor 'int4.test_metric.mean>=0.8'.\n");
+}
+
+/* --- the list of methods --- */
+
+typedef struct method_list {
+    char *text;     /* owned: the list, cut at its commas */
+    char *name[64]; /* inside text */
+    int64_t n;
+} method_list;
+
+static qh_status read_methods(const char *text, method_list *l)
+{
+    char *rest = NULL;
+    qh_status st;
+
+    if (!text)
+        return qh_fail(QH_EUSAGE, "--methods: is missing; --methods vanilla,int8,int4 is one");
+    QH_TRY(st, qh_mem_strdup(text, &l->text));
+    for (char *name = strtok_r(l->text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        const qh_method *m;
+
+        if (l->n == QH_COUNT(l->name)) {
+            st = qh_fail(QH_EUSAGE, "--methods: more than %zu are named", QH_COUNT(l->name));
+            goto out;
+        }
+        QH_TRY(st, qh_method_choose("--methods", name, &m));
+        l->name[l->n++] = name;
+    }
+    if (l->n == 0)
+        st = qh_fail(QH_EUSAGE, "--methods: names no method; --methods vanilla,int8,int4 is one");
+out:
+    return st;
+}
+
+/* --- running --- */
+
+/* DIR/METHOD-seedS with ':' out of the way, or NULL without --out. */
+static qh_status folder_of(const char *out, const char *method, int64_t seed, char **folder)
+{
+    char name[128];
+
+    *folder = NULL;
+    if (!out)
+        return QH_OK;
+    snprintf(name, sizeof name, "%s-seed%" PRId64, method, seed);
+    for (char *c = name; *c; c++)
+        if (*c == ':' || *c == '/')
+            *c = '-';
+    return qh_path_join(out, name, folder);
+}
+
+typedef struct job {
+    const compare_options *options;
+    qh_settings *settings;
+    const char *dataset_name;
+    const qh_dataset *dataset;
+    qh_comparison *comparison;
+} job;
+
+static qh_status run_one(const job *j, int64_t method, int64_t seed)
+{
+    qh_comparison *c = j->comparison;
+    const char *name = c->method[method].method;
+    qh_result r = {0};
+    json_t *summary = NULL;
+    char *folder = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_options_set(qh_scenario_options, j->settings, "--methods", "method", name));
+    j->settings->seed = c->first_seed + seed;
+    QH_TRY(st, folder_of(j->options->front.out, name, j->settings->seed, &folder));
+    QH_TRY(st, qh_run_execute(j->settings, j->dataset_name, j->dataset, folder, &r, &summary));
+    qh_comparison_add(c, method, &r);
+out:
+    qh_mem_free(folder);
+    json_decref(summary);
+    qh_result_fini(&r);
+    return st;
+}
+
+static qh_status run_all(const job *j)
+{
+    qh_status st = QH_OK;
+
+    /* Seed by seed, so that Ctrl-C leaves something to compare. */
+    for (int64_t seed = 0; seed < j->options->seeds; seed++)
+        for (int64_t m = 0; m < j->comparison->n_methods; m++)
+            QH_TRY(st, run_one(j, m, seed));
+out:
+    return st;
+}
+
+/* --- results --- */
+
+static qh_status write_csv(const char *folder, const qh_comparison *c, char **path)
+{
+    qh_output *o = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_make_folder(folder));
+    QH_TRY(st, qh_path_join(folder, "compare.csv", path));
+    QH_TRY(st, qh_output_open(*path, &o));
+    qh_comparison_csv(c, qh_output_stream(o));
+    QH_TRY(st, qh_output_commit(&o));
+out:
+    qh_output_abort(&o);
+    return st;
+}
+
+static qh_status curve_picture(const char *folder, const qh_comparison *c, const char *name,
+                               const char *column, const char *label)
+{
+    qh_curve curves[QH_COUNT(((method_list *)0)->name)] = {{0}};
+    char *svg = NULL, *run;
+    int n = 0;
+    qh_status st;
+
+    QH_TRY(st, qh_path_join(folder, name, &svg));
+    for (int64_t i = 0; i < c->n_methods; i++) {
+        if (c->method[i].n == 0)
+            continue;
+        QH_TRY(st, folder_of(folder, c->method[i].method, c->first_seed, &run));
+        curves[n].title = c->method[i].method;
+        st = qh_path_join(run, "epochs.csv", &curves[n++].csv);
+        qh_mem_free(run);
+        QH_TRY(st, st);
+    }
+    QH_TRY(st, qh_plot_curves(svg, c->dataset, column, label, curves, n));
+out:
+    for (int i = 0; i < n; i++)
+        qh_mem_free(curves[i].csv);
+    qh_mem_free(svg);
+    return st;
+}
+
+static qh_status draw(const char *folder, const qh_comparison *c, const char *csv)
+{
+    char *svg = NULL;
+    qh_status st;
+
+    if (!qh_plot_available()) {
+        qh_console_note("qhalo: note: gnuplot is not installed, so there are no pictures beside %s",
+                        csv);
+        return QH_OK;
+    }
+    QH_TRY(st, curve_picture(folder, c, "loss.svg", "loss", "training loss"));
+    QH_TRY(st, curve_picture(folder, c, "metric.svg", "test_metric", c->metric));
+    QH_TRY(st, qh_path_join(folder, "time.svg", &svg));
+    QH_TRY(st, qh_plot_breakdown(svg, c->dataset, csv));
+out:
+    qh_mem_free(svg);
+    return st;
+}
+
+/* The methods' objects by name, so that an expectation can say "int4.speedup". */
+static qh_status check_expectations(const qh_text_list *list, const json_t *result)
+{
+    json_t *by_name = json_object(), *m;
+    qh_status st = by_name ? QH_OK : qh_fail(QH_ERESOURCE, "memory: too short for --expect");
+    size_t i;
+
+    json_array_foreach(json_object_get(result, "methods"), i, m)
+        json_object_set(by_name, json_string_value(json_object_get(m, "method")), m);
+    QH_TRY(st, st);
+    QH_TRY(st, qh_expect_check(list, by_name));
+    QH_TRY(st, qh_expect_hold(list, by_name));
+out:
+    json_decref(by_name);
+    return st;
+}
+
+static qh_status report(const compare_options *o, const qh_comparison *c, bool whole)
+{
+    json_t *result = qh_comparison_json(c);
+    char *csv = NULL;
+    qh_status st = QH_OK;
+
+    if (o->front.json)
+        QH_TRY(st, qh_json_print(result, stdout));
+    else
+        QH_TRY(st, qh_comparison_print(c, stdout));
+    if (o->front.out) {
+        QH_TRY(st, write_csv(o->front.out, c, &csv));
+        QH_TRY(st, draw(o->front.out, c, csv));
+    }
+    if (whole)
+        QH_TRY(st, check_expectations(&o->front.expect, result));
+out:
+    qh_mem_free(csv);
+    json_decref(result);
+    return st;
+}
+
+static qh_status compare(const compare_options *o, qh_settings *s, const char *name,
+                         const qh_dataset *d, const method_list *methods)
+{
+    qh_comparison c = {.dataset = d->name,
+                       .metric = d->multilabel ? "f1_micro" : "accuracy",
+                       .devices = s->devices,
+                       .first_seed = s->seed};
+    const job j = {o, s, name, d, &c};
+    char interruption[QH_ERROR_TEXT_BYTES];
+    qh_status st;
+
+    QH_TRY(st, qh_comparison_init(&c, (char *const *)methods->name, methods->n, o->seeds));
+    st = run_all(&j);
+    if (st == QH_EINTERRUPT && c.method[0].n > 0) {
+        snprintf(interruption, sizeof interruption, "%s", qh_error_text());
+        report(o, &c, false);
+        qh_error_set_text(interruption);
+    }
+    QH_TRY(st, st);
+    QH_TRY(st, report(o, &c, true));
+out:
+    qh_comparison_fini(&c);
+    return st;
+}
+
+static qh_status refuse_method(void *ctx, const char *where, const char *name, const char *text)
+{
+    (void)ctx;
+    (void)text;
+    if (strcmp(name, "method") == 0)
+        return qh_fail(QH_EUSAGE, "%s: compare wants several; --methods vanilla,int8 names them",
+                       where);
+    return QH_OK;
+}
+
+static qh_status run(int argc, char **argv)
+{
+    compare_options o = {0};
+    qh_settings s = {0};
+    method_list methods = {0};
+    qh_arg_set sets[] = {{options, &o}, {qh_scenario_options, &s}};
+    qh_args args = {.set = sets, .n_sets = QH_COUNT(sets)};
+    qh_dataset *d = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_args_scan(&args, argc, argv, refuse_method, NULL));
+    QH_TRY(st, qh_run_read(&args, &s, &o.front, argc, argv));
+    QH_TRY(st, qh_args_want(&args, "compare", 1, "DATASET"));
+    QH_TRY(st, qh_expect_check(&o.front.expect, NULL));
+    QH_TRY(st, read_methods(o.methods, &methods));
+    qh_console_start(o.front.quiet);
+    QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
+    qh_stop_arm();
+    QH_TRY(st, compare(&o, &s, args.operand[0], d, &methods));
+out:
+    qh_dataset_free(d);
+    qh_mem_free(methods.text);
+    qh_args_free(&args);
+    return st;
+}
+
+const qh_command qh_cmd_compare = {
+    .name = "compare",
+    .usage = "DATASET --methods LIST [--seeds K] [train options]",
+    .about = "Trains with several methods and puts accuracy, bytes and time side by side.",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,173 @@
+/* qhalo net: the networks and accelerators that are built in, and what a description means. */
+#include "tools/args.h"
+#include "tools/command.h"
+#include "tools/console.h"
+#include "tools/json.h"
+#include "tools/table.h"
+
+#include "netmodel/netmodel.h"
+#include "sim/compute.h"
+
+#include <string.h>
+
+typedef struct net_options {
+    bool json, yaml;
+    int64_t devices;
+} net_options;
+
+static const qh_option options[] = {
+    {"devices", QH_OPT_INT, offsetof(net_options, devices), .def = 0, .min = 0, .max = 4096,
+     .value = "N", .help = "show: devices on the network; 0: as it says, or 2"},
+    {"yaml", QH_OPT_FLAG, offsetof(net_options, yaml),
+     .help = "show: the file of a preset, a start for one of your own"},
+    {"json", QH_OPT_FLAG, offsetof(net_options, json), .help = "list: one JSON object on stdout"},
+    {0}};
+
+/* A family of presets. */
+typedef struct family {
+    const char *title, *key;
+    int64_t (*count)(void);
+    const char *(*name)(int64_t i), *(*about)(int64_t i), *(*text)(int64_t i);
+} family;
+
+static const family families[] = {
+    {"network", "networks", qh_net_preset_count, qh_net_preset_name, qh_net_preset_about,
+     qh_net_preset_text},
+    {"accelerator", "accelerators", qh_accelerator_preset_count, qh_accelerator_preset_name,
+     qh_accelerator_preset_about, qh_accelerator_preset_text},
+};
+
+static void help(FILE *out)
+{
+    qh_options_help(options, out);
+    fprintf(out,
+            "\nNAME is a preset of qhalo net list, or a FILE.yaml that describes a network or an\n"
+            "accelerator. show prints everything that will be applied.\n");
+}
+
+static void list_text(void)
+{
+    for (size_t f = 0; f < QH_COUNT(families); f++) {
+        printf("%s%s\n", f ? "\n" : "", families[f].key);
+        for (int64_t i = 0; i < families[f].count(); i++)
+            printf("  %-14s %s\n", families[f].name(i), families[f].about(i));
+    }
+}
+
+static qh_status list_json(void)
+{
+    json_t *all = json_pack("{s:s}", "schema", "qhalo.nets/1");
+    qh_status st;
+
+    for (size_t f = 0; f < QH_COUNT(families); f++) {
+        json_t *array = json_array();
+
+        for (int64_t i = 0; i < families[f].count(); i++)
+            json_array_append_new(array, json_pack("{s:s,s:s}", "name", families[f].name(i),
+                                                   "about", families[f].about(i)));
+        json_object_set_new(all, families[f].key, array);
+    }
+    st = qh_json_print(all, stdout);
+    json_decref(all);
+    return st;
+}
+
+/* The family and number of a preset; false: there is none of that name. */
+static bool find_preset(const char *name, const family **f, int64_t *number)
+{
+    for (size_t k = 0; k < QH_COUNT(families); k++)
+        for (int64_t i = 0; i < families[k].count(); i++)
+            if (strcmp(families[k].name(i), name) == 0) {
+                *f = &families[k];
+                *number = i;
+                return true;
+            }
+    return false;
+}
+
+static qh_status show_network(const char *name, int64_t devices)
+{
+    qh_netmodel *m = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_netmodel_open(name, (int)devices, &m));
+    qh_netmodel_show(m, stdout);
+out:
+    qh_netmodel_close(m);
+    return st;
+}
+
+static qh_status show_accelerator(const char *name)
+{
+    qh_accelerator *a = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_accelerator_open(name, &a));
+    qh_accelerator_show(a, stdout);
+out:
+    qh_accelerator_free(a);
+    return st;
+}
+
+static qh_status show(const net_options *o, const char *name)
+{
+    const family *f = NULL;
+    int64_t number;
+    qh_status st;
+
+    if (!find_preset(name, &f, &number) && o->yaml)
+        return qh_fail(QH_EUSAGE, "--yaml: '%s' is no preset; qhalo net list has them", name);
+    if (o->yaml) {
+        fputs(f->text(number), stdout);
+        return QH_OK;
+    }
+    if (f)
+        return f == &families[0] ? show_network(name, o->devices) : show_accelerator(name);
+    /* A file, or a mistake: a description of a network unless it reads as an accelerator's. */
+    st = show_network(name, o->devices);
+    if (st < 0 && strstr(name, ".yaml")) {
+        char error[QH_ERROR_TEXT_BYTES];
+
+        snprintf(error, sizeof error, "%s", qh_error_text());
+        if (show_accelerator(name) == QH_OK)
+            return QH_OK;
+        qh_error_set_text(error);
+    }
+    return st;
+}
+
+static qh_status run(int argc, char **argv)
+{
+    net_options o = {0};
+    qh_arg_set set = {options, &o};
+    qh_args args = {.set = &set, .n_sets = 1};
+    qh_status st;
+
+    QH_TRY(st, qh_args_read(&args, argc, argv));
+    if (args.n_operands > 0 && strcmp(args.operand[0], "list") == 0) {
+        QH_TRY(st, qh_args_want(&args, "net", 1, "list"));
+        if (o.json)
+            QH_TRY(st, list_json());
+        else
+            list_text();
+    } else if (args.n_operands > 0 && strcmp(args.operand[0], "show") == 0) {
+        QH_TRY(st, qh_args_want(&args, "net", 2, "show NAME"));
+        QH_TRY(st, show(&o, args.operand[1]));
+    } else if (args.n_operands > 0) {
+        st = qh_fail(QH_EUSAGE, "net: there is no '%s' here; it is list or show NAME",
+                     args.operand[0]);
+    } else {
+        st = qh_fail(QH_EUSAGE, "net: list or show NAME is missing; qhalo net --help says more");
+    }
+out:
+    qh_args_free(&args);
+    return st;
+}
+
+const qh_command qh_cmd_net = {
+    .name = "net",
+    .usage = "list [--json]\nshow NAME|FILE.yaml [--devices N] [--yaml]",
+    .about = "Lists and explains network models and accelerators.",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,94 @@
+/* qhalo train: one run. */
+#include "tools/command.h"
+#include "tools/console.h"
+#include "tools/expect.h"
+#include "tools/json.h"
+#include "tools/run.h"
+#include "tools/stop.h"
+#include "tools/summary.h"
+
+static const qh_option options[] = {QH_FRONT_OPTIONS, {0}};
+
+static void help(FILE *out)
+{
+    qh_options_help(options, out);
+    fputc('\n', out);
+    qh_options_help(qh_scenario_options, out);
+    fprintf(out, "\nMethods:\n");
+    qh_methods_help(out);
+    fprintf(out,
+            "\nDATASET is a .qhd file, a folder in the neutral layout, or synth:SPEC; qhalo data\n"
+            "--help says more.\n");
+}
+
+static qh_status check_expectations(const qh_front *front, const qh_settings *s,
+                                    const qh_dataset *d)
+{
+    const qh_result none = {0};
+    json_t *sample = qh_summary_json(s, d, &none);
+    qh_status st = qh_expect_check(&front->expect, sample);
+
+    json_decref(sample);
+    return st;
+}
+
+static qh_status report(const qh_front *front, const qh_settings *s, const qh_dataset *d,
+                        const qh_result *r, const json_t *summary)
+{
+    return front->json ? qh_json_print(summary, stdout) : qh_summary_print(s, d, r, stdout);
+}
+
+static qh_status train(const qh_front *front, const qh_settings *s, const char *name,
+                       const qh_dataset *d)
+{
+    char interruption[QH_ERROR_TEXT_BYTES];
+    qh_result r = {0};
+    json_t *summary = NULL;
+    qh_status st;
+
+    st = qh_run_execute(s, name, d, front->out, &r, &summary);
+    if (st < 0 && st != QH_EINTERRUPT)
+        goto out;
+    snprintf(interruption, sizeof interruption, "%s", qh_error_text());
+    if (summary && report(front, s, d, &r, summary) < 0)
+        st = st < 0 ? st : QH_ERESOURCE;
+    else if (st == QH_OK) /* what was promised of the whole says nothing of a part */
+        st = qh_expect_hold(&front->expect, summary);
+    if (st == QH_EINTERRUPT)
+        qh_error_set_text(interruption);
+out:
+    json_decref(summary);
+    qh_result_fini(&r);
+    return st;
+}
+
+static qh_status run(int argc, char **argv)
+{
+    qh_front front = {0};
+    qh_settings s = {0};
+    qh_arg_set sets[] = {{options, &front}, {qh_scenario_options, &s}};
+    qh_args args = {.set = sets, .n_sets = QH_COUNT(sets)};
+    qh_dataset *d = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_run_read(&args, &s, &front, argc, argv));
+    QH_TRY(st, qh_args_want(&args, "train", 1, "DATASET"));
+    QH_TRY(st, qh_expect_check(&front.expect, NULL));
+    qh_console_start(front.quiet);
+    QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
+    QH_TRY(st, check_expectations(&front, &s, d));
+    qh_stop_arm();
+    QH_TRY(st, train(&front, &s, args.operand[0], d));
+out:
+    qh_dataset_free(d);
+    qh_args_free(&args);
+    return st;
+}
+
+const qh_command qh_cmd_train = {
+    .name = "train",
+    .usage = "DATASET --devices N [options]",
+    .about = "Trains one GNN on simulated devices and says how well and how fast.",
+    .help = help,
+    .run = run,
+};

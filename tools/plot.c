@@ -1,0 +1,157 @@
+#include "tools/plot.h"
+
+#include "src/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Starts gnuplot with its input from a pipe and everything it says thrown away. */
+static bool start_gnuplot(pid_t *pid, FILE **to, const char *out)
+{
+    char *const argv[] = {"gnuplot", NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], error;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    error = posix_spawnp(pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    *to = error ? NULL : fdopen(ends[1], "w");
+    if (!*to)
+        close(ends[1]);
+    return *to != NULL;
+}
+
+/* Closes gnuplot's input and waits; true when it went well. */
+static bool finish_gnuplot(pid_t pid, FILE *to)
+{
+    bool good = fclose(to) == 0;
+    int status = 1;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool qh_plot_available(void)
+{
+    pid_t pid;
+    FILE *to;
+
+    return start_gnuplot(&pid, &to, "/dev/null") && finish_gnuplot(pid, to);
+}
+
+/* 'text' for gnuplot: single quotes are doubled. */
+static void quote(const char *text, FILE *to)
+{
+    fputc('\'', to);
+    for (; *text; text++)
+        fprintf(to, *text == '\'' ? "''" : "%c", *text);
+    fputc('\'', to);
+}
+
+static void begin_picture(const char *title, FILE *to)
+{
+    fprintf(to, "set terminal svg size 900,520 font 'sans,14' background 'white' noenhanced\n"
+                "set datafile separator ','\n"
+                "set datafile missing ''\n"
+                "set border 3\nset tics nomirror out\n"
+                "set grid ytics lc rgb '#dddddd' lw 1\n"
+                "set key outside right top Left reverse noenhanced\n"
+                "set linetype 1 lc rgb '#1b6ca8' lw 2\nset linetype 2 lc rgb '#d1495b' lw 2\n"
+                "set linetype 3 lc rgb '#2e933c' lw 2\nset linetype 4 lc rgb '#edae49' lw 2\n"
+                "set linetype 5 lc rgb '#7d4e9e' lw 2\nset linetype 6 lc rgb '#5c5c5c' lw 2\n"
+                "set linetype 7 lc rgb '#00a6a6' lw 2\nset linetype 8 lc rgb '#b5651d' lw 2\n"
+                "set title ");
+    quote(title, to);
+    fputc('\n', to);
+}
+
+typedef struct picture {
+    const char *title, *column, *label, *csv;
+    const qh_curve *curves;
+    int n;
+} picture;
+
+static void write_curves(const picture *p, FILE *to)
+{
+    begin_picture(p->title, to);
+    fprintf(to, "set xlabel 'epoch'\nset ylabel ");
+    quote(p->label, to);
+    for (int i = 0; i < p->n; i++) {
+        fprintf(to, "%s ", i ? "," : "\nplot");
+        quote(p->curves[i].csv, to);
+        fprintf(to, " using 'epoch':'%s' with lines title ", p->column);
+        quote(p->curves[i].title, to);
+    }
+    fputc('\n', to);
+}
+
+static void write_breakdown(const picture *p, FILE *to)
+{
+    static const struct {
+        const char *column, *title;
+    } parts[] = {{"compute_s", "compute"},       {"quantize_s", "quantize"},
+                 {"dequantize_s", "dequantize"}, {"assign_s", "assignment"},
+                 {"exposed_comm_s", "transfer"}, {"allreduce_s", "all-reduce"},
+                 {"idle_s", "waiting"}};
+
+    begin_picture(p->title, to);
+    fprintf(to, "set style data histograms\nset style histogram rowstacked\n"
+                "set style fill solid 0.9 noborder\nset boxwidth 0.7\nset yrange [0:*]\n"
+                "set ylabel 'simulated ms an epoch, mean of devices'\n"
+                "set xtics rotate by -30\nset key invert\n");
+    for (size_t i = 0; i < QH_COUNT(parts); i++) {
+        fprintf(to, "%s ", i ? "," : "plot");
+        quote(p->csv, to);
+        fprintf(to, " using (1000*column('%s'))%s title '%s'", parts[i].column, i ? "" : ":xtic(1)",
+                parts[i].title);
+    }
+    fputc('\n', to);
+}
+
+static qh_status draw(const char *svg, const picture *p, void (*write)(const picture *, FILE *))
+{
+    char temporary[4096];
+    pid_t pid;
+    FILE *to;
+
+    if (snprintf(temporary, sizeof temporary, "%s.tmp.%ld", svg, (long)getpid()) >=
+        (int)sizeof temporary)
+        return qh_fail(QH_ERESOURCE, "%s: the name is too long", svg);
+    if (!start_gnuplot(&pid, &to, temporary))
+        return qh_fail(QH_ERESOURCE, "%s: gnuplot could not be started: %s", svg, strerror(errno));
+    write(p, to);
+    if (finish_gnuplot(pid, to) && rename(temporary, svg) == 0)
+        return QH_OK;
+    unlink(temporary);
+    return qh_fail(QH_ERESOURCE, "%s: gnuplot could not draw it", svg);
+}
+
+qh_status qh_plot_curves(const char *svg, const char *title, const char *column, const char *label,
+                         const qh_curve *curves, int n)
+{
+    const picture p = {.title = title, .column = column, .label = label, .curves = curves, .n = n};
+
+    return draw(svg, &p, write_curves);
+}
+
+qh_status qh_plot_breakdown(const char *svg, const char *title, const char *compare_csv)
+{
+    const picture p = {.title = title, .csv = compare_csv};
+
+    return draw(svg, &p, write_breakdown);
+}

@@ -1,0 +1,168 @@
+#include "tools/run.h"
+
+#include "src/base/mem.h"
+#include "tools/console.h"
+#include "tools/runfolder.h"
+#include "tools/stop.h"
+#include "tools/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* --- settings --- */
+
+typedef struct reading {
+    qh_args *args;
+    qh_settings *settings;
+    const char *only; /* the one option that this pass takes */
+} reading;
+
+static qh_status take_one(void *ctx, const char *where, const char *name, const char *text)
+{
+    reading *r = ctx;
+
+    if (strcmp(name, r->only) != 0)
+        return QH_OK;
+    if (strcmp(name, "recipe") == 0)
+        return qh_settings_recipe(r->settings, where, text);
+    return qh_args_store(r->args, where, name, text);
+}
+
+qh_status qh_run_read(qh_args *a, qh_settings *s, qh_front *front, int argc, char **argv)
+{
+    reading config = {a, s, "config"}, recipe = {a, s, "recipe"};
+    qh_status st;
+
+    QH_TRY(st, qh_args_default(a));
+    QH_TRY(st, qh_args_scan(a, argc, argv, take_one, &config));
+    if (front->config) {
+        QH_TRY(st, qh_args_scan_file(a, front->config, take_one, &recipe));
+        QH_TRY(st, qh_args_scan_file(a, front->config, qh_args_store, a));
+    }
+    QH_TRY(st, qh_args_scan(a, argc, argv, take_one, &recipe));
+    QH_TRY(st, qh_args_scan(a, argc, argv, qh_args_store, a));
+out:
+    return st;
+}
+
+qh_status qh_run_open_dataset(const char *name, const qh_settings *s, qh_dataset **out)
+{
+    qh_dataset *d = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_dataset_open(name, &d));
+    QH_TRY(st, qh_dataset_normalise(d, (qh_feature_norm)s->feature_norm));
+    *out = d;
+    d = NULL;
+out:
+    qh_dataset_free(d);
+    return st;
+}
+
+/* --- watching --- */
+
+typedef struct watch {
+    const qh_dataset *dataset;
+    const qh_settings *settings;
+    qh_runfolder *folder; /* borrowed; NULL: none */
+    double loss, validation;
+} watch;
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int64_t bytes)
+{
+    const watch *w = ctx;
+    const qh_partition_figures *f = &partial->partition;
+    char buf[QH_UNIT_TEXT_BYTES];
+
+    qh_console_note("%s: %" PRId64 " nodes, %" PRId64 " edges, %" PRId64 " features, %" PRId64
+                    " classes",
+                    w->dataset->name, w->dataset->graph->n_nodes, w->dataset->graph->n_edges,
+                    w->dataset->n_features, w->dataset->n_classes);
+    qh_console_note("partition %s: %d parts of %" PRId64 " to %" PRId64 " nodes, cut %.1f %% of "
+                    "edges, halos of %" PRId64 " to %" PRId64 " nodes (%" PRId64
+                    " in all), marginal %.1f %%",
+                    partial->partition_method, f->n_parts, f->min_inner, f->max_inner,
+                    share(f->edge_cut, f->n_pairs), f->min_halo, f->max_halo, f->halo_nodes,
+                    share(f->marginal_nodes, w->dataset->graph->n_nodes));
+    qh_console_note("method %s: %s in the first epoch, %s", s->method,
+                    qh_print_bytes((double)bytes, buf),
+                    partial->cores_shared ? "devices share cores" : "each device has its cores");
+}
+
+static qh_status take_epoch(void *ctx, const qh_epoch_row *row)
+{
+    const watch *w = ctx;
+
+    return w->folder ? qh_runfolder_epoch(w->folder, row) : QH_OK;
+}
+
+static qh_status take_bits(void *ctx, int32_t epoch, int layer, int direction, int width,
+                           int64_t messages)
+{
+    const watch *w = ctx;
+
+    return w->folder ? qh_runfolder_bits(w->folder, epoch, layer, direction, width, messages)
+                     : QH_OK;
+}
+
+static void show_progress(void *ctx, const qh_epoch_metrics *m, int64_t epochs)
+{
+    watch *w = ctx;
+
+    w->loss = m->loss;
+    if (m->evaluated)
+        w->validation = m->metric[QH_SPLIT_VALIDATION];
+    qh_console_bar((double)(m->epoch + 1) / (double)epochs,
+                   "%s seed %" PRId64 ": epoch %" PRId32 " of %" PRId64 ", loss %.4f, validation "
+                   "%.2f %%",
+                   w->settings->method, w->settings->seed, m->epoch + 1, epochs, w->loss,
+                   100 * w->validation);
+}
+
+/* --- running --- */
+
+qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dataset *d,
+                         const char *folder, qh_result *out, json_t **summary)
+{
+    watch w = {.dataset = d, .settings = s, .validation = NAN};
+    qh_observer o = {.ready = ready,
+                     .epoch = take_epoch,
+                     .bits = take_bits,
+                     .progress = show_progress,
+                     .stop = qh_stop_flag(),
+                     .ctx = &w};
+    qh_result r = {0};
+    json_t *json = NULL;
+    qh_status st, ran;
+
+    if (folder)
+        QH_TRY(st, qh_runfolder_open(folder, &w.folder));
+    ran = qh_scenario_run(s, d, &o, &r);
+    qh_console_clear();
+    if (ran < 0 && !r.interrupted) {
+        st = ran;
+        goto out;
+    }
+    json = qh_summary_json(s, d, &r);
+    st = json ? ran : qh_fail(QH_ERESOURCE, "memory: too short for the summary");
+    if (w.folder && json)
+        QH_TRY(st, qh_runfolder_finish(w.folder, dataset, s, &r, json));
+    st = st < 0 ? st : ran;
+    if (json) {
+        *out = r;
+        r = (qh_result){0};
+        *summary = json;
+        json = NULL;
+    }
+out:
+    qh_runfolder_free(w.folder);
+    qh_result_fini(&r);
+    json_decref(json);
+    return st;
+}

@@ -1,0 +1,203 @@
+#include "tools/runfolder.h"
+
+#include "src/base/file.h"
+#include "src/base/mem.h"
+#include "tools/json.h"
+#include "tools/summary.h"
+#include "tools/version.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+struct qh_runfolder {
+    char *path;      /* owned */
+    FILE *epochs;    /* owned */
+    qh_output *bits; /* owned */
+};
+
+qh_status qh_path_join(const char *path, const char *name, char **out)
+{
+    int64_t room = (int64_t)(strlen(path) + strlen(name)) + 2;
+    char *text = NULL;
+    qh_status st;
+
+    QH_TRY(st, QH_NEW_ARRAY(&text, room));
+    snprintf(text, (size_t)room, "%s/%s", path, name);
+    *out = text;
+out:
+    return st;
+}
+
+static qh_status open_file(const qh_runfolder *f, const char *name, qh_output **out)
+{
+    char *path = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_path_join(f->path, name, &path));
+    QH_TRY(st, qh_output_open(path, out));
+out:
+    qh_mem_free(path);
+    return st;
+}
+
+static qh_status epochs_failed(const qh_runfolder *f)
+{
+    return qh_fail(QH_ERESOURCE, "%s/epochs.csv: could not be written: %s; is the disk full?",
+                   f->path, strerror(errno));
+}
+
+static qh_status open_epochs(qh_runfolder *f)
+{
+    char *path = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_path_join(f->path, "run.json", &path));
+    unlink(path);
+    qh_mem_free(path);
+    path = NULL;
+    QH_TRY(st, qh_path_join(f->path, "epochs.csv", &path));
+    f->epochs = fopen(path, "we");
+    if (!f->epochs ||
+        fputs("epoch,loss,train_metric,val_metric,test_metric,sim_s,compute_s,comm_s,"
+              "exposed_comm_s,quant_s,bytes,messages,mean_bits,rate\n",
+              f->epochs) < 0 ||
+        fflush(f->epochs) != 0)
+        st = epochs_failed(f);
+out:
+    qh_mem_free(path);
+    return st;
+}
+
+qh_status qh_runfolder_open(const char *path, qh_runfolder **out)
+{
+    qh_runfolder *f = NULL;
+    qh_status st;
+
+    QH_TRY(st, QH_NEW(&f));
+    QH_TRY(st, qh_mem_strdup(path, &f->path));
+    QH_TRY(st, qh_make_folder(path));
+    QH_TRY(st, open_epochs(f));
+    QH_TRY(st, open_file(f, "bits.csv", &f->bits));
+    fprintf(qh_output_stream(f->bits), "epoch,layer,direction,bits,messages\n");
+    *out = f;
+    f = NULL;
+out:
+    qh_runfolder_free(f);
+    return st;
+}
+
+void qh_runfolder_free(qh_runfolder *f)
+{
+    if (!f)
+        return;
+    if (f->epochs)
+        fclose(f->epochs);
+    qh_output_abort(&f->bits);
+    qh_mem_free(f->path);
+    qh_mem_free(f);
+}
+
+/* A value that was not measured is an empty field. */
+static void field(double value, FILE *out)
+{
+    fputc(',', out);
+    qh_print_real(value, out);
+}
+
+qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row)
+{
+    const qh_epoch_metrics *m = &row->metrics;
+
+    fprintf(f->epochs, "%" PRId32, m->epoch);
+    field(m->loss, f->epochs);
+    for (int split = QH_SPLIT_TRAIN; split <= QH_SPLIT_TEST; split++)
+        if (m->evaluated)
+            field(m->metric[split], f->epochs);
+        else
+            fputc(',', f->epochs);
+    field(qh_seconds(row->sim), f->epochs);
+    field(row->compute_s, f->epochs);
+    field(row->comm_s, f->epochs);
+    field(row->exposed_comm_s, f->epochs);
+    field(row->quant_s, f->epochs);
+    fprintf(f->epochs, ",%" PRId64 ",%" PRId64, row->bytes, row->messages);
+    field(row->mean_bits, f->epochs);
+    field(m->rate, f->epochs);
+    fputc('\n', f->epochs);
+    return fflush(f->epochs) == 0 ? QH_OK : epochs_failed(f);
+}
+
+qh_status qh_runfolder_bits(qh_runfolder *f, int32_t epoch, int layer, int direction, int width,
+                            int64_t messages)
+{
+    fprintf(qh_output_stream(f->bits), "%" PRId32 ",%d,%s,%d,%" PRId64 "\n", epoch, layer,
+            qh_direction_name(direction), width, messages);
+    return QH_OK; /* a full disk shows in the commit */
+}
+
+static qh_status write_traffic(const qh_runfolder *f, const qh_result *r)
+{
+    qh_output *o = NULL;
+    qh_status st;
+
+    QH_TRY(st, open_file(f, "traffic.csv", &o));
+    fprintf(qh_output_stream(o), "src,dst,layer,direction,messages,bytes\n");
+    for (int64_t i = 0; i < r->n_traffic; i++) {
+        const qh_traffic_row *t = &r->traffic[i];
+
+        fprintf(qh_output_stream(o), "%d,%d,%d,%s,%" PRId64 ",%" PRId64 "\n", t->src, t->dst,
+                t->layer, qh_direction_name(t->direction), t->messages, t->bytes);
+    }
+    QH_TRY(st, qh_output_commit(&o));
+out:
+    qh_output_abort(&o);
+    return st;
+}
+
+/* Options of this host change wall times and nothing else, so they stand apart. */
+static bool is_of_host(const char *name)
+{
+    return strcmp(name, "threads") == 0 || strcmp(name, "pin") == 0;
+}
+
+static json_t *run_json(const char *dataset, const qh_settings *s, const qh_result *r,
+                        const json_t *summary)
+{
+    json_t *host = json_pack("{s:I,s:s,s:i,s:b,s:o,s:o}", "threads", (json_int_t)s->threads, "pin",
+                             s->pin == 1 ? "on" : "off", "cores", r->cores, "cores_shared",
+                             r->cores_shared, "wall_seconds", qh_json_real(r->wall_seconds),
+                             "cpu_seconds", qh_json_real(r->cpu_seconds));
+
+    return json_pack("{s:s,s:o,s:s,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
+                     qh_version_json(), "dataset", dataset, "configuration",
+                     qh_json_settings(qh_scenario_options, s, is_of_host), "summary", summary,
+                     "breakdown_max", qh_breakdown_json(&r->max), "interrupted", r->interrupted,
+                     "host", host);
+}
+
+qh_status qh_runfolder_finish(qh_runfolder *f, const char *dataset, const qh_settings *s,
+                              const qh_result *r, const json_t *summary)
+{
+    json_t *run = NULL;
+    qh_output *o = NULL;
+    FILE *epochs = f->epochs;
+    qh_status st;
+
+    f->epochs = NULL;
+    if (fclose(epochs) != 0) {
+        st = epochs_failed(f);
+        goto out;
+    }
+    QH_TRY(st, qh_output_commit(&f->bits));
+    QH_TRY(st, write_traffic(f, r));
+    QH_TRY(st, open_file(f, "run.json", &o));
+    run = run_json(dataset, s, r, summary);
+    QH_TRY(st, qh_json_print(run, qh_output_stream(o)));
+    QH_TRY(st, qh_output_commit(&o));
+out:
+    qh_output_abort(&o);
+    json_decref(run);
+    return st;
+}

@@ -1,0 +1,179 @@
+#include "tools/summary.h"
+
+#include "tools/json.h"
+#include "tools/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static json_t *dataset_json(const qh_dataset *d)
+{
+    return json_pack("{s:s,s:I,s:I,s:I,s:I,s:b}", "name", d->name, "nodes",
+                     (json_int_t)d->graph->n_nodes, "edges", (json_int_t)d->graph->n_edges,
+                     "features", (json_int_t)d->n_features, "classes", (json_int_t)d->n_classes,
+                     "multilabel", d->multilabel);
+}
+
+static json_t *partition_json(const qh_result *r)
+{
+    const qh_partition_figures *f = &r->partition;
+
+    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "method",
+                     r->partition_method ? r->partition_method : "", "edge_cut",
+                     (json_int_t)f->edge_cut, "halo_nodes", (json_int_t)f->halo_nodes, "max_inner",
+                     (json_int_t)f->max_inner, "min_inner", (json_int_t)f->min_inner);
+}
+
+json_t *qh_breakdown_json(const qh_breakdown_seconds *b)
+{
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "compute", qh_json_real(b->compute),
+                     "comm", qh_json_real(b->comm), "exposed_comm", qh_json_real(b->exposed_comm),
+                     "quantize", qh_json_real(b->quantize), "dequantize",
+                     qh_json_real(b->dequantize), "allreduce", qh_json_real(b->allreduce), "assign",
+                     qh_json_real(b->assign), "idle", qh_json_real(b->idle));
+}
+
+static json_t *bits_json(const qh_result *r)
+{
+    json_t *o = json_object();
+
+    for (int i = 0; i < QH_N_WIDTHS; i++) {
+        char width[8];
+
+        snprintf(width, sizeof width, "%d", qh_width_of_index[i]);
+        if (r->bits_messages[i] > 0 &&
+            json_object_set_new(o, width, json_integer(r->bits_messages[i])) != 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+static double per_epoch(double total, const qh_result *r)
+{
+    return r->train.epochs > 0 ? total / (double)r->train.epochs : NAN;
+}
+
+static double compression(const qh_result *r)
+{
+    return r->bytes_sent > 0 ? (double)r->fp32_bytes / (double)r->bytes_sent : NAN;
+}
+
+json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_result *r)
+{
+    double seconds = qh_seconds(r->sim_end);
+    char digest[17];
+    json_t *learnt, *cost, *all;
+
+    snprintf(digest, sizeof digest, "%016" PRIx64, r->train.digest);
+    all = json_pack("{s:s,s:o,s:I,s:o,s:s,s:s,s:I,s:I,s:s}", "schema", "qhalo.summary/1", "dataset",
+                    dataset_json(d), "devices", (json_int_t)s->devices, "partition",
+                    partition_json(r), "method", s->method, "model", s->model, "epochs",
+                    (json_int_t)r->train.epochs, "seed", (json_int_t)s->seed, "metric",
+                    d->multilabel ? "f1_micro" : "accuracy");
+    learnt = json_pack("{s:I,s:o,s:o,s:o,s:o}", "best_epoch", (json_int_t)r->train.best_epoch,
+                       "train_metric", qh_json_real(r->train.metric[QH_SPLIT_TRAIN]), "val_metric",
+                       qh_json_real(r->train.metric[QH_SPLIT_VALIDATION]), "test_metric",
+                       qh_json_real(r->train.metric[QH_SPLIT_TEST]), "final_loss",
+                       qh_json_real(r->train.final_loss));
+    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
+                     qh_json_real(seconds), "sim_seconds_per_epoch",
+                     qh_json_real(per_epoch(seconds, r)), "breakdown", qh_breakdown_json(&r->mean),
+                     "bytes_sent", (json_int_t)r->bytes_sent, "bytes_per_epoch",
+                     qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
+                     (json_int_t)r->messages, "compression", qh_json_real(compression(r)),
+                     "bits_histogram", bits_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
+                     "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
+    if (!all || !learnt || !cost || json_object_update(all, learnt) != 0 ||
+        json_object_update(all, cost) != 0) {
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(learnt);
+    json_decref(cost);
+    return all;
+}
+
+/* "81.52 %", or "-" where there is no such node. */
+static const char *percent(double share, char *buf, size_t room)
+{
+    if (isfinite(share))
+        snprintf(buf, room, "%.2f %%", 100 * share);
+    else
+        snprintf(buf, room, "-");
+    return buf;
+}
+
+static void print_learnt(const qh_result *r, const char *metric, FILE *out)
+{
+    char test[16], validation[16], train[16];
+
+    fprintf(out,
+            "%-11s test %s, validation %s, training %s (best epoch %" PRId64 " of 0 to %" PRId64
+            ")\n",
+            metric, percent(r->train.metric[QH_SPLIT_TEST], test, sizeof test),
+            percent(r->train.metric[QH_SPLIT_VALIDATION], validation, sizeof validation),
+            percent(r->train.metric[QH_SPLIT_TRAIN], train, sizeof train), r->train.best_epoch,
+            r->train.epochs - 1);
+    fprintf(out, "loss        %.6g\n", r->train.final_loss);
+}
+
+static void print_cost(const qh_result *r, FILE *out)
+{
+    char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
+    double seconds = qh_seconds(r->sim_end);
+
+    fprintf(out, "simulated   %s, %s an epoch\n", qh_print_seconds(seconds, a),
+            qh_print_seconds(per_epoch(seconds, r), b));
+    fprintf(out, "sent        %s, %s an epoch in %" PRId64 " messages",
+            qh_print_bytes((double)r->bytes_sent, a),
+            qh_print_bytes(per_epoch((double)r->bytes_sent, r), b),
+            r->train.epochs > 0 ? r->messages / r->train.epochs : 0);
+    if (isfinite(compression(r)))
+        fprintf(out, ", %.2f times less than fp32", compression(r));
+    fprintf(out, "\nhost        %s wall, %s CPU on %d cores, %s at most\n",
+            qh_print_seconds(r->wall_seconds, a), qh_print_seconds(r->cpu_seconds, b), r->cores,
+            qh_print_bytes((double)r->peak_rss_bytes, c));
+    fprintf(out, "digest      %016" PRIx64 "\n", r->train.digest);
+}
+
+static void breakdown_row(qh_table *t, const char *name, double mean, double max)
+{
+    char buf[QH_UNIT_TEXT_BYTES];
+
+    qh_table_cell(t, "%s", name);
+    qh_table_cell(t, "%s", qh_print_seconds(mean, buf));
+    qh_table_cell(t, "%s", qh_print_seconds(max, buf));
+    qh_table_row(t);
+}
+
+static qh_status print_breakdown(const qh_result *r, FILE *out)
+{
+    const qh_breakdown_seconds *m = &r->mean, *x = &r->max;
+    qh_table t = {0};
+
+    qh_table_cell(&t, "time of an epoch");
+    qh_table_cell(&t, "mean of devices");
+    qh_table_cell(&t, "slowest");
+    qh_table_row(&t);
+    breakdown_row(&t, "compute", m->compute, x->compute);
+    breakdown_row(&t, "quantize", m->quantize, x->quantize);
+    breakdown_row(&t, "dequantize", m->dequantize, x->dequantize);
+    breakdown_row(&t, "exposed transfer", m->exposed_comm, x->exposed_comm);
+    breakdown_row(&t, "all-reduce", m->allreduce, x->allreduce);
+    breakdown_row(&t, "assignment", m->assign, x->assign);
+    breakdown_row(&t, "waiting for others", m->idle, x->idle);
+    breakdown_row(&t, "(transfer, hidden or not)", m->comm, x->comm);
+    return qh_table_print(&t, out);
+}
+
+qh_status qh_summary_print(const qh_settings *s, const qh_dataset *d, const qh_result *r, FILE *out)
+{
+    fprintf(out, "%s on %s, %" PRId64 " devices, method %s, seed %" PRId64 "\n\n", s->model,
+            d->name, s->devices, s->method, s->seed);
+    print_learnt(r, d->multilabel ? "F1-micro" : "accuracy", out);
+    print_cost(r, out);
+    fputc('\n', out);
+    return print_breakdown(r, out);
+}
