@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 /* All tests work in a folder of their own. */
-static char folder[] = "/tmp/qhalo-partition-XXXXXX";
+static char folder[64];
 
 static void enter(void)
 {
+    strcpy(folder, "/tmp/qhalo-partition-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(chdir(folder), 0);
 }
