@@ -126,6 +126,14 @@ const char *qh_kernels_isa(void);
  * past the last. */
 const qh_kernels *qh_kernels_list(int index);
 
+/* How spmm likes to be called: views of x and out of `cols` columns, one after the other, and in
+ * each of them ranges of `rows` rows, so that threads work in the same columns at once (a tile of
+ * a large sparse graph then fits the shared cache). It changes no bit. */
+typedef struct qh_spmm_cut {
+    int64_t rows, cols;
+} qh_spmm_cut;
+qh_spmm_cut qh_spmm_cut_of(qh_csr a, int64_t n_cols);
+
 /* bf16 rounded towards minus and plus infinity (parameters of codecs), as float. Finite input;
  * a result past the largest finite bf16 stays at it. */
 float qh_bf16_down(float x);

@@ -1,0 +1,13 @@
+/* Dense products by OpenBLAS, one thread a call. Not compiled for each instruction set: OpenBLAS
+ * chooses its own. */
+#ifndef QH_KERNEL_FAST_GEMM_H
+#define QH_KERNEL_FAST_GEMM_H
+
+#include "src/kernel/backend.h"
+
+void qh_fast_gemm_nn(qh_mat a, qh_mat b, const float *bias, int64_t r0, int64_t r1, qh_mat out,
+                     bool accumulate);
+void qh_fast_gemm_nt(qh_mat a, qh_mat b, int64_t r0, int64_t r1, qh_mat out, bool accumulate);
+void qh_fast_gemm_tn(qh_mat a, qh_mat g, int64_t r0, int64_t r1, qh_mat out);
+
+#endif
