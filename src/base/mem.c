@@ -68,11 +68,34 @@ qh_status qh_mem_alloc(void **out, int64_t count, size_t size)
     return QH_OK;
 }
 
+/* Gives the end of a large block back without a copy (glibc unmaps pages); false: not done. Where
+ * realloc moves the block all the same, the contents move on to an aligned place. */
+static int shrink(void **block, size_t bytes)
+{
+    header h = *header_of(*block);
+    size_t offset = (size_t)((char *)*block - (char *)h.base);
+    char *base = realloc(h.base, bytes + HUGE_PAGE + QH_MEM_ALIGN), *to;
+
+    if (!base)
+        return 0;
+    to = (char *)(((uintptr_t)base + QH_MEM_ALIGN + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    if (to != base + offset)
+        memmove(to, base + offset, bytes);
+    *header_of(to) = (header){.bytes = (int64_t)bytes, .base = base};
+    count_bytes((int64_t)bytes - h.bytes);
+    *block = to;
+    return 1;
+}
+
 qh_status qh_mem_resize(void **block, int64_t old_count, int64_t count, size_t size)
 {
     void *bigger = NULL;
-    qh_status st = qh_mem_alloc(&bigger, count, size);
+    qh_status st;
 
+    if (*block && count >= 0 && count <= old_count && (size_t)old_count * size >= HUGE_FROM &&
+        shrink(block, (size_t)count * size))
+        return QH_OK;
+    st = qh_mem_alloc(&bigger, count, size);
     if (st < 0)
         return st;
     if (*block)

@@ -16,7 +16,7 @@ enum { QH_MEM_ALIGN = 64 };
 qh_status qh_mem_alloc(void **out, int64_t count, size_t size);
 
 /* Grows or shrinks *block (from qh_mem_alloc, or NULL) from old_count to count items; new items
- * are zero. On failure *block is as before. */
+ * are zero. On failure *block is as before. A large block shrinks without a copy. */
 qh_status qh_mem_resize(void **block, int64_t old_count, int64_t count, size_t size);
 
 void qh_mem_free(void *block); /* NULL is fine */

@@ -131,40 +131,41 @@ static qh_status check_dense(const qh_dataset *d, const char *where)
     return QH_OK;
 }
 
-static qh_status check_sparse_row(const qh_csr *x, int64_t v, const char *where,
-                                  const char *where_values)
+static qh_status check_sparse_row(const qh_csr *x, int64_t v, const qh_places *where)
 {
     int64_t begin = x->ptr[v], n = x->ptr[v + 1] - begin, last = -1;
     int64_t bad = x->val ? find_not_finite(x->val + begin, n) : -1;
 
     for (int64_t e = begin; e < begin + n; e++) {
         if (x->col[e] < 0 || x->col[e] >= x->n_cols)
-            return qh_fail(QH_EINPUT, "%s: row %lld has column %d; columns are 0 .. %lld", where,
-                           (long long)v, x->col[e], (long long)x->n_cols - 1);
+            return qh_fail(QH_EINPUT, "%s: row %lld has column %d; columns are 0 .. %lld",
+                           where->features, (long long)v, x->col[e], (long long)x->n_cols - 1);
         if (x->col[e] <= last)
             return qh_fail(QH_EINPUT,
                            "%s: row %lld has column %d after %lld; rising and single columns are "
                            "right (scipy: sum_duplicates)",
-                           where, (long long)v, x->col[e], (long long)last);
+                           where->features, (long long)v, x->col[e], (long long)last);
         last = x->col[e];
     }
     if (bad >= 0)
         return qh_fail(QH_EINPUT, "%s: row %lld, column %d is %g; a finite number is right",
-                       where_values, (long long)v, x->col[begin + bad],
+                       where->values, (long long)v, x->col[begin + bad],
                        (double)x->val[begin + bad]);
     return QH_OK;
 }
 
-static qh_status check_sparse(const qh_dataset *d, const char *where, const char *where_values)
+static qh_status check_sparse(const qh_dataset *d, const qh_places *where)
 {
     const qh_csr *x = &d->sparse_features;
     qh_status st = QH_OK;
 
     for (int64_t v = 0; v < x->n_rows; v++)
         if (x->ptr[v] > x->ptr[v + 1])
-            return qh_fail(QH_EINPUT, "%s: row %lld ends before it begins", where, (long long)v);
+            return qh_fail(QH_EINPUT,
+                           "%s: row %lld ends at %lld, before it begins; rising numbers are right",
+                           where->rows, (long long)v, (long long)x->ptr[v + 1]);
     for (int64_t v = 0; v < x->n_rows && st == QH_OK; v++)
-        st = check_sparse_row(x, v, where, where_values);
+        st = check_sparse_row(x, v, where);
     return st;
 }
 
@@ -195,8 +196,10 @@ static qh_status check_split(const qh_dataset *d, const char *where)
                            "right",
                            where, (long long)v, d->split[v]);
         if (d->split[v] != QH_SPLIT_NONE && !d->multilabel && d->label[v] < 0)
-            return qh_fail(QH_EINPUT, "%s: node %lld is in the split and has no label", where,
-                           (long long)v);
+            return qh_fail(
+                QH_EINPUT,
+                "%s: node %lld is in the split and has no label; split 0 (none) is right", where,
+                (long long)v);
         n_train += d->split[v] == QH_SPLIT_TRAIN;
     }
     if (!n_train)
@@ -211,10 +214,11 @@ qh_status qh_dataset_check_places(const qh_dataset *d, const qh_places *where)
 
     /* One node alone may have no edge; many nodes without any are a graph that got lost. */
     if (d->graph->n_edges == 0 && d->graph->n_nodes > 1)
-        return qh_fail(QH_EINPUT, "%s: an empty graph: %lld nodes and no edge between two of them",
-                       where->graph, (long long)d->graph->n_nodes);
-    QH_TRY(st, d->sparse ? check_sparse(d, where->features, where->values)
-                         : check_dense(d, where->features));
+        return qh_fail(
+            QH_EINPUT,
+            "%s: an empty graph; at least one edge between two of the %lld nodes is right",
+            where->graph, (long long)d->graph->n_nodes);
+    QH_TRY(st, d->sparse ? check_sparse(d, where) : check_dense(d, where->features));
     QH_TRY(st, check_labels(d, where->labels));
     QH_TRY(st, check_split(d, where->split));
 out:
@@ -223,5 +227,5 @@ out:
 
 qh_status qh_dataset_check(const qh_dataset *d, const char *where)
 {
-    return qh_dataset_check_places(d, &(qh_places){where, where, where, where, where});
+    return qh_dataset_check_places(d, &(qh_places){where, where, where, where, where, where});
 }

@@ -253,6 +253,7 @@ qh_status qh_neutral_open(const char *path, qh_dataset **out)
     QH_TRY(st, qh_dataset_check_places(
                    f.d, &(qh_places){.graph = f.edges.path,
                                      .features = f.d->sparse ? f.columns.path : f.features.path,
+                                     .rows = f.features.path,
                                      .values = f.values.path,
                                      .labels = f.labels.path,
                                      .split = f.split.path}));

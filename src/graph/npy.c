@@ -65,7 +65,7 @@ static qh_status read_preamble(const qh_npy *a, int64_t file_bytes, int64_t *at,
         return qh_fail(QH_EINPUT, "%s: a header of %lld bytes; at most %d is read", a->path,
                        (long long)*bytes, HEADER_MAX);
     if (*at + *bytes > file_bytes)
-        return qh_fail(QH_EINPUT, "%s: truncated: %lld bytes, the header alone takes %lld", a->path,
+        return qh_fail(QH_EINPUT, "%s: truncated: %lld bytes; the header alone takes %lld", a->path,
                        (long long)file_bytes, (long long)(*at + *bytes));
     return QH_OK;
 }
@@ -78,13 +78,17 @@ static qh_status check_size(qh_npy *a, int64_t file_bytes)
     a->n_items = 1;
     for (int d = 0; d < a->n_dims; d++)
         if (__builtin_mul_overflow(a->n_items, a->shape[d], &a->n_items))
-            return qh_fail(QH_EINPUT, "%s: its shape is more than can be addressed", a->path);
+            return qh_fail(QH_EINPUT,
+                           "%s: its shape is more than can be addressed; below 2^63 bytes is right",
+                           a->path);
     if (__builtin_mul_overflow(a->n_items, a->item_bytes, &bytes) ||
         __builtin_add_overflow(bytes, a->offset, &bytes))
-        return qh_fail(QH_EINPUT, "%s: its shape is more than can be addressed", a->path);
+        return qh_fail(QH_EINPUT,
+                       "%s: its shape is more than can be addressed; below 2^63 bytes is right",
+                       a->path);
     if (bytes != file_bytes)
-        return qh_fail(QH_EINPUT, "%s: %s: %lld bytes, its header wants %lld", a->path,
-                       file_bytes < bytes ? "truncated" : "bytes after the array",
+        return qh_fail(QH_EINPUT, "%s: %s: %lld bytes; %lld, as its header says, are right",
+                       a->path, file_bytes < bytes ? "truncated" : "bytes after the array",
                        (long long)file_bytes, (long long)bytes);
     if (a->n_dims < 2)
         a->fortran = false; /* one dimension has one order */
@@ -102,7 +106,7 @@ static qh_status open_path(const char *folder, const char *name, qh_npy *a, int6
     snprintf(a->path, bytes, "%s/%s", folder, name);
     a->fd = open(a->path, O_RDONLY | O_CLOEXEC);
     if (a->fd < 0 || fstat(a->fd, &info) != 0)
-        return qh_fail(QH_EINPUT, "%s: %s", a->path, strerror(errno));
+        return qh_fail(QH_EINPUT, "%s: %s; a .npy array is wanted", a->path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return qh_fail(QH_EINPUT, "%s: not a file; a .npy array is right", a->path);
     *file_bytes = info.st_size;

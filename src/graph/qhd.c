@@ -250,16 +250,18 @@ static qh_status check_head(const table *t, const qh_map *map, const char *path)
     if (map->size < (int64_t)sizeof magic || memcmp(map->data, magic, sizeof magic) != 0)
         return qh_fail(QH_EINPUT, "%s: not a .qhd file; qhalo data convert writes one", path);
     if (map->size < (int64_t)sizeof *t)
-        return qh_fail(QH_EINPUT, "%s: truncated: %lld bytes, the header alone takes %zu", path,
+        return qh_fail(QH_EINPUT, "%s: truncated: %lld bytes; the header alone takes %zu", path,
                        (long long)map->size, sizeof *t);
     if (h->version != VERSION)
         return qh_fail(QH_EINPUT,
-                       "%s: .qhd version %u; %d is read, qhalo data convert makes it anew", path,
-                       h->version, VERSION);
+                       "%s: .qhd version %u; version %d is read (qhalo data convert makes it anew)",
+                       path, h->version, VERSION);
     if (h->hash != hash_table(t))
-        return qh_fail(QH_EINPUT, "%s: damaged: the checksum of the header does not hold", path);
+        return qh_fail(QH_EINPUT,
+                       "%s: damaged: the checksum of the header does not hold; write it anew",
+                       path);
     if (map->size != h->file_bytes)
-        return qh_fail(QH_EINPUT, "%s: %s: %lld bytes, its header says %lld", path,
+        return qh_fail(QH_EINPUT, "%s: %s: %lld bytes; %lld, as its header says, are right", path,
                        map->size < h->file_bytes ? "truncated" : "bytes after the end",
                        (long long)map->size, (long long)h->file_bytes);
     if (h->n_nodes < 1 || h->n_nodes > INT32_MAX || h->n_edges < 0 || h->n_features < 1 ||
@@ -288,13 +290,15 @@ static qh_status check_table(const table *t, const char *path)
                e->bytes <= t->h.file_bytes && e->offset <= t->h.file_bytes - e->bytes;
         if (!fits)
             return qh_fail(QH_EINPUT,
-                           "%s: the section '%s' has %lld bytes at %lld, which does not fit", path,
-                           section_names[s], (long long)e->bytes, (long long)e->offset);
+                           "%s: the section '%s' has %lld bytes at %lld, which does not fit; write "
+                           "the file anew",
+                           path, section_names[s], (long long)e->bytes, (long long)e->offset);
         end = e->offset + e->bytes;
     }
     if (end != t->h.file_bytes)
-        return qh_fail(QH_EINPUT, "%s: the sections end at byte %lld of %lld", path, (long long)end,
-                       (long long)t->h.file_bytes);
+        return qh_fail(QH_EINPUT,
+                       "%s: the sections end at byte %lld; %lld, the end of the file, is right",
+                       path, (long long)end, (long long)t->h.file_bytes);
     return QH_OK;
 }
 
@@ -314,13 +318,16 @@ static qh_status check_sections(const table *t, const qh_map *map, const char *p
             hash = qh_hash(map->data + e->offset + i, e->bytes - i < piece ? e->bytes - i : piece,
                            hash);
         if (gap || hash != e->hash)
-            return qh_fail(QH_EINPUT, "%s: damaged: the checksum of the section '%s' does not hold",
-                           path, section_names[s]);
+            return qh_fail(
+                QH_EINPUT,
+                "%s: damaged: the checksum of the section '%s' does not hold; write it anew", path,
+                section_names[s]);
         end = e->offset + e->bytes;
     }
     for (section s = NAME; s <= SOURCE; s++)
         if (map->data[t->at[s].offset + t->at[s].bytes - 1] != 0)
-            return qh_fail(QH_EINPUT, "%s: the text '%s' does not end", path, section_names[s]);
+            return qh_fail(QH_EINPUT, "%s: the text '%s' does not end; a 0 at its end is right",
+                           path, section_names[s]);
     return QH_OK;
 }
 
@@ -379,8 +386,9 @@ qh_status qh_qhd_open(const char *path, qh_dataset **out)
     QH_TRY(st, point_at(&t, &s->map, d));
     if (d->sparse &&
         (d->sparse_features.ptr[0] != 0 || d->sparse_features.ptr[t.h.n_nodes] != t.h.n_sparse)) {
-        st = qh_fail(QH_EINPUT, "%s: the rows of the sparse features do not hold %lld values", path,
-                     (long long)t.h.n_sparse);
+        st = qh_fail(QH_EINPUT,
+                     "%s: the rows of the sparse features end elsewhere; %lld values are right",
+                     path, (long long)t.h.n_sparse);
         goto out;
     }
     QH_TRY(st, qh_graph_check(d->graph, path));

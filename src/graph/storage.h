@@ -14,7 +14,8 @@ typedef struct qh_storage {
 
 /* Where each part of a data set came from, for errors. */
 typedef struct qh_places {
-    const char *graph, *features, *values, *labels, *split; /* borrowed; values: of sparse rows */
+    /* borrowed; rows and values: of sparse features, whose columns are `features` */
+    const char *graph, *features, *rows, *values, *labels, *split;
 } qh_places;
 
 /* qh_dataset_check, naming the file of each part. */

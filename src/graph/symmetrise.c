@@ -85,8 +85,8 @@ static qh_status check_row(const qh_graph *g, int64_t v, const char *where)
                            where, (long long)v, (long long)u, (long long)g->n_nodes - 1);
         if (u <= last || u == v)
             return qh_fail(QH_EINPUT,
-                           "%s: the sources of the edges into node %lld are not rising and apart "
-                           "from it (%lld after %lld)",
+                           "%s: an edge into node %lld comes from %lld after %lld; rising sources, "
+                           "none of them the node, are right",
                            where, (long long)v, (long long)u, (long long)last);
         last = u;
     }
@@ -104,9 +104,9 @@ qh_status qh_graph_check(const qh_graph *g, const char *where)
     /* All pointers before any row is read: only then is each row inside the array. */
     for (int64_t v = 0; v < g->n_nodes; v++)
         if (g->in_ptr[v] > g->in_ptr[v + 1] || g->in_ptr[v + 1] - g->in_ptr[v] != g->in_deg[v])
-            return qh_fail(QH_EINPUT, "%s: node %lld has in-degree %d and a row from %lld to %lld",
-                           where, (long long)v, g->in_deg[v], (long long)g->in_ptr[v],
-                           (long long)g->in_ptr[v + 1]);
+            return qh_fail(
+                QH_EINPUT, "%s: node %lld has a row from %lld to %lld; its in-degree is %d", where,
+                (long long)v, (long long)g->in_ptr[v], (long long)g->in_ptr[v + 1], g->in_deg[v]);
     QH_TRY(st, QH_NEW_ARRAY(&out_deg, g->n_nodes));
     for (int64_t v = 0; v < g->n_nodes; v++) {
         QH_TRY(st, check_row(g, v, where));
