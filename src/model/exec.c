@@ -3,7 +3,6 @@
 #include "src/base/mem.h"
 
 enum {
-    SPMM_CHUNK = 512,        /* rows: degrees are skewed, so a thread takes few at a time */
     GEMM_CHUNK = 4096,       /* rows */
     TN_CHUNK = 4096,         /* rows at least, of a partial product */
     TN_MAX_CHUNKS = 32,      /* partial products */
@@ -172,15 +171,22 @@ struct product {
     const float *bias;
     qh_rows rows;
     bool accumulate;
+    qh_spmm_cut cut;
     int64_t n_chunks, n_blocks;
 };
 
+/* Item: a view of some columns and a chunk of rows; all rows of one view before the next view. */
 static void spmm_item(void *ctx, int64_t item)
 {
     struct product *p = ctx;
-    qh_rows r = qh_exec_chunk(p->x, p->rows, SPMM_CHUNK, item);
+    int64_t first = item / p->n_chunks * p->cut.cols, left = p->a.cols - first;
+    qh_rows r = qh_exec_chunk(p->x, p->rows, p->cut.rows, item % p->n_chunks);
+    qh_mat in = p->a, out = p->out;
 
-    p->x->kernels->spmm(p->csr, p->a, r.first, r.end, p->out, p->accumulate);
+    in.data += first;
+    out.data += first;
+    in.cols = out.cols = left < p->cut.cols ? left : p->cut.cols;
+    p->x->kernels->spmm(p->csr, in, r.first, r.end, out, p->accumulate);
 }
 
 void qh_exec_spmm(qh_exec *x, int layer, qh_direction dir, qh_csr a, qh_mat in, qh_rows rows,
@@ -193,7 +199,10 @@ void qh_exec_spmm(qh_exec *x, int layer, qh_direction dir, qh_csr a, qh_mat in, 
     if (n <= 0)
         return;
     nnz = a.ptr[rows.end] - a.ptr[rows.first];
-    qh_team_run(x->team, qh_exec_n_chunks(x, rows, SPMM_CHUNK), spmm_item, &p);
+    p.cut = qh_spmm_cut_of(a, f);
+    p.n_chunks = qh_exec_n_chunks(x, rows, p.cut.rows);
+    p.n_blocks = (f + p.cut.cols - 1) / p.cut.cols;
+    qh_team_run(x->team, p.n_chunks * p.n_blocks, spmm_item, &p);
     qh_exec_record(x, QH_OP_SPMM, layer, dir, 2 * nnz * f,
                    nnz * (4 + (a.val ? 4 : 0) + 4 * f) + (accumulate ? 8 : 4) * n * f);
 }

@@ -35,6 +35,16 @@ out:
     return st;
 }
 
+/* Layer 0 works on these dense rows. */
+static void use_rows(qh_model *m, qh_mat rows)
+{
+    qh_layer *l = &m->layer[0];
+
+    l->input = qh_mat_sub(rows, qh_model_inner(m));
+    if (l->form == QH_FORM_AGGREGATE)
+        l->message = rows;
+}
+
 qh_status qh_input_init(qh_model *m, const qh_model_input *given)
 {
     qh_input *in = &m->input;
@@ -46,6 +56,7 @@ qh_status qh_input_init(qh_model *m, const qh_model_input *given)
     in->dense = given->dense;
     if (in->sparse)
         return init_sparse(m);
+    use_rows(m, in->dense);
     return in->keep < 65536 ? qh_mat_new(rows, m->config.n_features, &in->dropped) : QH_OK;
 }
 
@@ -85,17 +96,11 @@ static void drop_sparse(void *ctx, qh_rows rows)
 void qh_input_prepare(qh_model *m)
 {
     qh_input *in = &m->input;
-    qh_layer *l = &m->layer[0];
     qh_rows inner = qh_model_inner(m);
     bool drops = m->training && in->keep < 65536;
 
-    if (!in->sparse) {
-        qh_mat rows = drops ? in->dropped : in->dense;
-
-        l->input = qh_mat_sub(rows, inner);
-        if (l->form == QH_FORM_AGGREGATE)
-            l->message = rows;
-    }
+    if (!in->sparse)
+        use_rows(m, drops ? in->dropped : in->dense);
     if (in->sparse && in->keep < 65536) /* evaluation puts the values back */
         qh_exec_rows(m->exec, inner, QH_LAYER_CHUNK, drop_sparse, m);
     else if (drops)

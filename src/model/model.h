@@ -87,7 +87,8 @@ qh_mat qh_model_logits(qh_model *m);                              /* [n_inner x 
 
 /* Width of the messages of a layer. */
 int64_t qh_model_message_cols(const qh_model *m, int layer);
-/* The rows that travel before layer l aggregates: [n_local x cols]. data is NULL for layer 0 with
+/* The rows that travel before layer l aggregates: [n_local x cols], to be asked for in each pass
+ * after prepare (input dropout has a matrix of its own). data is NULL for layer 0 with
  * sparse features, whose rows go through get_row and put_row. */
 qh_mat qh_model_message(qh_model *m, int layer);
 /* Row of layer 0, dense, out [cols]: an inner row, after input dropout. */

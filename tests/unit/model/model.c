@@ -1,6 +1,5 @@
 #include "src/model/model.h"
 
-#include "src/base/mem.h"
 #include "tests/support/lockstep.h"
 #include "tests/support/support.h"
 
@@ -197,119 +196,6 @@ START_TEST(ranks_train_as_one)
 }
 END_TEST
 
-/* --- memory --- */
-
-START_TEST(nothing_is_allocated_after_the_first_epoch)
-{
-    lockstep_data d = lockstep_random(NODES, PAIRS, FEATURES, CLASSES, false);
-
-    for (int bits = 0; bits < 12; bits++) {
-        qh_model_config c =
-            config_of(names[bits % 3], bits / 3 % 2 ? QH_TRANSFORM_FIRST : QH_AGGREGATE_FIRST);
-        lockstep_options o = {.n_ranks = 3, .sparse = bits / 6, .kernels = qh_kernels_find("ref")};
-        lockstep *s = lockstep_new(&c, &d, &o);
-        int64_t bytes, bytes_later;
-
-        train_epoch(s, 0);
-        lockstep_forward(s, 0, false);
-        bytes = qh_mem_bytes(); /* not the count: the harness has buffers that come and go */
-        for (int t = 1; t < 5; t++)
-            train_epoch(s, t);
-        bytes_later = qh_mem_bytes();
-        ck_assert_int_eq(bytes, bytes_later);
-        lockstep_free(s);
-    }
-    lockstep_data_free(&d);
-}
-END_TEST
-
-/* Parts of `new` that an estimate cannot know: copies of sparse rows. */
-START_TEST(estimate_is_what_new_takes)
-{
-    lockstep_data d = lockstep_random(NODES, PAIRS, FEATURES, CLASSES, false);
-
-    for (int bits = 0; bits < 48; bits++) {
-        qh_model_config c = config_of(names[bits % 3], (qh_order)(bits / 3 % 2));
-        lockstep_options o = {
-            .n_ranks = 1 + bits / 24, .sparse = bits / 6 % 2, .kernels = qh_kernels_find("ref")};
-        lockstep *s;
-        qh_model *m = NULL;
-        qh_exec x = {.kernels = o.kernels};
-        const qh_halo *p;
-        int64_t before, wanted, took, n_loops;
-
-        c.norm = bits / 12 % 2;
-        c.input_dropout = o.sparse ? 0 : 0.5;
-        s = lockstep_new(&c, &d, &o);
-        p = s->rank[0].plan;
-        n_loops = qh_model_self_loops(c.name) ? p->n_inner : 0;
-        {
-            qh_model_graph g = {.n_central = p->n_central,
-                                .n_inner = p->n_inner,
-                                .n_local = p->n_local,
-                                .node = p->node,
-                                .in_ptr = p->in_ptr,
-                                .out_ptr = p->out_ptr,
-                                .in_col = p->in_col,
-                                .out_col = p->out_col,
-                                .in_deg = p->in_deg,
-                                .out_deg = p->out_deg};
-            qh_model_input in = {.sparse = o.sparse, .dense = s->rank[0].dense};
-            lockstep_rank *r = &s->rank[0];
-
-            in.inner = (qh_csr){p->n_inner, FEATURES, r->x_ptr, r->x_col, r->x_val};
-            before = qh_mem_bytes();
-            ck_assert_int_eq(qh_model_new(&c, &g, &in, &x, &m), QH_OK);
-        }
-        took = qh_mem_bytes() - before;
-        wanted = qh_model_estimate_bytes(&c, p->n_inner, p->n_local - p->n_inner,
-                                         p->n_edges - n_loops, o.sparse);
-        if (o.sparse && o.n_ranks > 1)
-            wanted += 8 * (p->n_local + 1) + 8 * s->rank[0].x_ptr[p->n_inner];
-        ck_assert_msg(wanted <= took && took <= wanted + 8192, "%s %d: took %lld, estimate %lld",
-                      c.name, bits, (long long)took, (long long)wanted);
-        qh_model_free(m);
-        qh_exec_fini(&x);
-        lockstep_free(s);
-    }
-    lockstep_data_free(&d);
-}
-END_TEST
-
-/* The n-th allocation fails, for every n: an error, and nothing is left behind. */
-START_TEST(memory_can_run_out)
-{
-    static const int64_t ptr[] = {0, 1};
-    static const int32_t zero[] = {0};
-    float value[FEATURES] = {1};
-    qh_model_graph g = {1, 1, 1, zero, ptr, ptr, zero, zero, zero, zero};
-    int64_t held = qh_mem_bytes();
-
-    for (int bits = 0; bits < 12; bits++) {
-        qh_model_input in = {.sparse = bits / 6,
-                             .dense = {value, 1, FEATURES, FEATURES},
-                             .inner = {1, FEATURES, ptr, zero, value}};
-        qh_model_config c = config_of(names[bits % 3], (qh_order)(bits / 3 % 2));
-        qh_status st = QH_ERESOURCE;
-        int n;
-
-        for (n = 1; st != QH_OK; n++) {
-            qh_exec x = {.kernels = qh_kernels_find("ref")};
-            qh_model *m = NULL;
-
-            qh_mem_fail_at(n);
-            st = qh_model_new(&c, &g, &in, &x, &m);
-            qh_mem_fail_at(0);
-            ck_assert(st == QH_OK || st == QH_ERESOURCE);
-            qh_model_free(m);
-            qh_exec_fini(&x);
-            ck_assert_int_eq(qh_mem_bytes(), held);
-        }
-        ck_assert_int_gt(n, 20);
-    }
-}
-END_TEST
-
 /* --- AdaQP's weights, orders, records --- */
 
 START_TEST(beta_is_the_sum_of_squared_coefficients)
@@ -442,9 +328,6 @@ Suite *suite(void)
     tcase_add_test(t, empty_and_lonely_ranks_work);
     tcase_add_loop_test(t, how_it_is_worked_leaves_no_trace, 0, n_backends);
     tcase_add_test(t, ranks_train_as_one);
-    tcase_add_test(t, nothing_is_allocated_after_the_first_epoch);
-    tcase_add_test(t, estimate_is_what_new_takes);
-    tcase_add_test(t, memory_can_run_out);
     tcase_add_test(t, beta_is_the_sum_of_squared_coefficients);
     tcase_add_test(t, auto_sends_less);
     tcase_add_test(t, records_add_up);
