@@ -1,0 +1,183 @@
+/* The n-th allocation fails, for every n: no crash, no leak, and a status that says memory. */
+#include "sim/scenario.h"
+#include "src/base/mem.h"
+#include "src/partition/halo.h"
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char spec[] = "sbm,nodes=40,degree=4,features=4,classes=2";
+static char folder[64], qhd[96], qhp[96];
+static qh_dataset *graph; /* made once, for those who only read it */
+
+static void begin(void)
+{
+    strcpy(folder, "/tmp/qhalo-oom-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(qhd, sizeof qhd, "%s/g.qhd", folder);
+    snprintf(qhp, sizeof qhp, "%s/p.qhp", folder);
+    ck_assert_int_eq(qh_synth_new(spec, &graph), QH_OK);
+}
+
+static void end(void)
+{
+    char command[128];
+
+    qh_dataset_free(graph);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static qh_status make_synthetic(void)
+{
+    qh_dataset *d = NULL;
+    qh_status st = qh_synth_new(spec, &d);
+
+    ck_assert((d != NULL) == (st == QH_OK));
+    qh_dataset_free(d);
+    return st;
+}
+
+static qh_status write_and_open_qhd(void)
+{
+    qh_dataset *d = NULL;
+    qh_status st = qh_qhd_write(graph, qhd);
+
+    if (st == QH_OK)
+        st = qh_dataset_open(qhd, &d);
+    qh_dataset_free(d);
+    return st;
+}
+
+static qh_status write_and_open_neutral(void)
+{
+    qh_dataset *d = NULL;
+    qh_status st = qh_neutral_write(graph, folder);
+
+    if (st == QH_OK)
+        st = qh_dataset_open(folder, &d);
+    if (st == QH_OK)
+        st = qh_dataset_normalise(d, QH_NORM_STANDARD);
+    qh_dataset_free(d);
+    return st;
+}
+
+static qh_status partition(void)
+{
+    const qh_graph *g = graph->graph;
+    qh_partition_request r = {.n_parts = 3, .seed = 1};
+    qh_partition_figures f;
+    qh_status st;
+    int32_t *part = NULL, *again = NULL;
+    int n_parts;
+
+    QH_TRY(st, QH_NEW_ARRAY(&part, g->n_nodes));
+    QH_TRY(st, qh_partition_make(g, "metis", r, part));
+    QH_TRY(st, qh_partition_measure(g, part, 3, graph->split, &f));
+    QH_TRY(st, qh_partition_write(qhp, g, part, 3, "test"));
+    QH_TRY(st, qh_partition_read(qhp, g, &again, &n_parts));
+out:
+    qh_mem_free(part);
+    qh_mem_free(again);
+    return st;
+}
+
+static qh_status halo(void)
+{
+    int32_t part[40];
+    qh_layout *l = NULL;
+    qh_halo *h = NULL;
+    qh_status st;
+
+    for (int i = 0; i < 40; i++)
+        part[i] = i % 3;
+    QH_TRY(st, qh_layout_new(graph->graph, part, 3, &l));
+    QH_TRY(st, qh_halo_new(l, 1, true, &h));
+out:
+    qh_halo_free(h);
+    qh_layout_free(l);
+    return st;
+}
+
+static qh_status train(const char *model, const char *method, const char *devices)
+{
+    const char *const options[][2] = {{"model", model}, {"method", method}, {"devices", devices},
+                                      {"layers", "2"},  {"hidden", "4"},    {"epochs", "2"}};
+    qh_settings s;
+    qh_result r = {0};
+    qh_status st;
+
+    QH_TRY(st, qh_settings_init(&s));
+    for (size_t i = 0; i < QH_COUNT(options); i++)
+        QH_TRY(st, qh_options_set(qh_scenario_options, &s, "test", options[i][0], options[i][1]));
+    QH_TRY(st, qh_scenario_run(&s, graph, NULL, &r));
+out:
+    qh_result_fini(&r);
+    qh_settings_fini(&s);
+    return st;
+}
+
+static qh_status train_alone(void)
+{
+    return train("gcn", "vanilla", "1");
+}
+
+static qh_status train_int(void)
+{
+    return train("sage", "int4", "2");
+}
+
+static qh_status train_mixed(void)
+{
+    return train("gin", "random", "3");
+}
+
+static const struct {
+    const char *name;
+    qh_status (*run)(void);
+} jobs[] = {
+    {"synthetic data", make_synthetic},
+    {".qhd", write_and_open_qhd},
+    {"neutral layout", write_and_open_neutral},
+    {"partition", partition},
+    {"halo", halo},
+    {"training on 1 device", train_alone},
+    {"training, int:4", train_int},
+    {"training, random bits", train_mixed},
+};
+
+START_TEST(the_nth_allocation_fails)
+{
+    int64_t held, n;
+    qh_status st = QH_ERESOURCE;
+
+    ck_assert_msg(jobs[_i].run() == QH_OK, "%s: %s", jobs[_i].name, qh_error_text());
+    held = qh_mem_bytes(); /* what is kept for good is there now */
+    for (n = 1; st != QH_OK; n++) {
+        qh_mem_fail_at(n);
+        st = jobs[_i].run();
+        qh_mem_fail_at(0);
+        ck_assert_msg(st == QH_OK || st == QH_ERESOURCE, "%s: allocation %lld: status %d: %s",
+                      jobs[_i].name, (long long)n, st, qh_error_text());
+        ck_assert_msg(st == QH_OK || *qh_error_text(), "%s: allocation %lld: no text",
+                      jobs[_i].name, (long long)n);
+        ck_assert_msg(qh_mem_bytes() == held, "%s: allocation %lld: %lld bytes are lost",
+                      jobs[_i].name, (long long)n, (long long)(qh_mem_bytes() - held));
+    }
+    ck_assert_int_gt(n, 3); /* something was allocated at all */
+}
+END_TEST
+
+Suite *suite(void)
+{
+    Suite *s = suite_create("oom");
+    TCase *t = tcase_create("oom");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, begin, end);
+    tcase_add_loop_test(t, the_nth_allocation_fails, 0, QH_COUNT(jobs));
+    suite_add_tcase(s, t);
+    return s;
+}
