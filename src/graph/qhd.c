@@ -379,7 +379,8 @@ qh_status qh_qhd_open(const char *path, qh_dataset **out)
     QH_TRY(st, QH_NEW(&s));
     d->storage = s;
     QH_TRY(st, qh_map_open(path, &s->map));
-    memcpy(&t, s->map.data, s->map.size < (int64_t)sizeof t ? (size_t)s->map.size : sizeof t);
+    if (s->map.size > 0) /* an empty file has no data to copy from */
+        memcpy(&t, s->map.data, s->map.size < (int64_t)sizeof t ? (size_t)s->map.size : sizeof t);
     QH_TRY(st, check_head(&t, &s->map, path));
     QH_TRY(st, check_table(&t, path));
     QH_TRY(st, check_sections(&t, &s->map, path));
