@@ -32,7 +32,7 @@ static inline qh_codec make_codec(const char *text, qh_params_format params, con
     const qh_kernels *k = qh_kernels_find(kernels);
     qh_codec c = {0};
 
-    ck_assert_ptr_nonnull(k ? k : (k = qh_kernels_find("ref")));
+    ck_assert_ptr_nonnull(k);
     ck_assert_msg(qh_codec_init(text, params, k, &c) == QH_OK, "%s", qh_error_text());
     return c;
 }

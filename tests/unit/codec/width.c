@@ -1,4 +1,5 @@
 /* Bytes of rows, width tables, and where rows of mixed widths stand. */
+#include "src/base/mem.h"
 #include "src/codec/codec.h"
 
 #include "tests/support/support.h"
@@ -104,6 +105,20 @@ START_TEST(index_orders_by_width_then_position)
 }
 END_TEST
 
+START_TEST(index_without_memory)
+{
+    int64_t held = qh_mem_bytes();
+    qh_block_index x = {.bytes = 77};
+
+    for (int n = 1; n <= 2; n++) {
+        qh_mem_fail_at(n);
+        ck_assert_int_eq(qh_block_index_init(10, &x), QH_ERESOURCE);
+        ck_assert(x.bytes == 77 && qh_mem_bytes() == held);
+    }
+    qh_mem_fail_at(0);
+}
+END_TEST
+
 Suite *suite(void)
 {
     Suite *s = suite_create("width");
@@ -114,6 +129,7 @@ Suite *suite(void)
     tcase_add_test(t, tables_travel);
     tcase_add_test(t, bad_codes_are_refused);
     tcase_add_test(t, index_orders_by_width_then_position);
+    tcase_add_test(t, index_without_memory);
     suite_add_tcase(s, t);
     return s;
 }
