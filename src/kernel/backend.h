@@ -75,7 +75,7 @@ typedef struct qh_kernels {
     /* sum over r0..r1 of <a[r,:], b[r,:]>, in double. */
     double (*dot)(qh_mat a, qh_mat b, int64_t r0, int64_t r1);
     void (*add_bias)(const float *bias, int64_t r0, int64_t r1, qh_mat out);
-    /* out = max(x, 0); and g *= (y > 0). */
+    /* out = max(x, 0), x and out may be the same; and g *= (y > 0). */
     void (*relu)(qh_mat x, int64_t r0, int64_t r1, qh_mat out);
     void (*relu_backward)(qh_mat y, int64_t r0, int64_t r1, qh_mat g);
     /* out[row_index[i],:] += x[i,:] for i in r0..r1 (distinct row_index: ranges may run at once).

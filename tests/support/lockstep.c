@@ -127,36 +127,52 @@ static void labels(lockstep_rank *r, const lockstep_data *d, int64_t classes)
     }
 }
 
+qh_model_graph lockstep_graph(const lockstep *s, int rank)
+{
+    const qh_halo *p = s->rank[rank].plan;
+    bool split = s->options.split > 0 && s->options.n_ranks == 1;
+
+    return (qh_model_graph){.n_central = split ? s->options.split : p->n_central,
+                            .n_inner = p->n_inner,
+                            .n_local = p->n_local,
+                            .node = p->node,
+                            .in_ptr = p->in_ptr,
+                            .out_ptr = p->out_ptr,
+                            .in_col = p->in_col,
+                            .out_col = p->out_col,
+                            .in_deg = p->in_deg,
+                            .out_deg = p->out_deg};
+}
+
+qh_model_input lockstep_input(const lockstep *s, int rank)
+{
+    const lockstep_rank *r = &s->rank[rank];
+
+    return (qh_model_input){
+        .sparse = s->options.sparse,
+        .dense = r->dense,
+        .inner = {r->plan->n_inner, r->n_features, r->x_ptr, r->x_col, r->x_val}};
+}
+
 static void rank_init(lockstep *s, const qh_model_config *c, int rank)
 {
     lockstep_rank *r = &s->rank[rank];
-    qh_model_input in = {.sparse = s->options.sparse};
+    qh_model_input in;
     qh_model_graph g;
 
     must(qh_halo_new(s->layout, rank, qh_model_self_loops(c->name), &r->plan));
-    if (in.sparse)
+    r->n_features = c->n_features;
+    if (s->options.sparse)
         sparse_rows(r, &s->data, c->n_features);
     else
         dense_rows(r, &s->data, c->n_features);
     labels(r, &s->data, c->n_classes);
-    in.dense = r->dense;
-    in.inner = (qh_csr){r->plan->n_inner, c->n_features, r->x_ptr, r->x_col, r->x_val};
-    g = (qh_model_graph){.n_central = r->plan->n_central,
-                         .n_inner = r->plan->n_inner,
-                         .n_local = r->plan->n_local,
-                         .node = r->plan->node,
-                         .in_ptr = r->plan->in_ptr,
-                         .out_ptr = r->plan->out_ptr,
-                         .in_col = r->plan->in_col,
-                         .out_col = r->plan->out_col,
-                         .in_deg = r->plan->in_deg,
-                         .out_deg = r->plan->out_deg};
-    if (s->options.split > 0 && s->options.n_ranks == 1)
-        g.n_central = s->options.split;
     r->exec = (qh_exec){.kernels = s->options.kernels,
                         .team = s->options.team,
                         .sink = s->options.sink,
                         .rank = rank};
+    g = lockstep_graph(s, rank);
+    in = lockstep_input(s, rank);
     must(qh_model_new(c, &g, &in, &r->exec, &r->model));
 }
 
@@ -238,8 +254,7 @@ static void forward_layer(lockstep *s, int layer)
         qh_model_prepare(s->rank[i].model, layer);
     for (int i = 0; i < n; i++) {
         lockstep_rank *r = &s->rank[i];
-        int64_t n_central = s->options.split > 0 && n == 1 ? s->options.split : r->plan->n_central;
-        int64_t first = s->options.overlap ? n_central : 0;
+        int64_t first = s->options.overlap ? lockstep_graph(s, i).n_central : 0;
 
         must(qh_model_forward(r->model, layer, (qh_rows){0, first}));
         fetch(s, r, layer);

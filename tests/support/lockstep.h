@@ -32,6 +32,7 @@ typedef struct lockstep_rank {
     qh_halo *plan;
     qh_exec exec;
     qh_model *model;
+    int64_t n_features;
     qh_mat dense;
     int64_t *x_ptr;
     int32_t *x_col;
@@ -59,6 +60,10 @@ void lockstep_data_free(lockstep_data *d);
 /* Nodes are dealt to ranks by a hash of their number. Any failure fails the test. */
 lockstep *lockstep_new(const qh_model_config *c, const lockstep_data *d, const lockstep_options *o);
 void lockstep_free(lockstep *s);
+
+/* What a rank's model was made from. */
+qh_model_graph lockstep_graph(const lockstep *s, int rank);
+qh_model_input lockstep_input(const lockstep *s, int rank);
 
 void lockstep_forward(lockstep *s, int32_t epoch, bool training);
 /* Mean loss over the training nodes, and its gradient by the logits. */
