@@ -66,6 +66,8 @@ static qh_status read_cores(int *core_of_cpu)
         core_of_cpu[cpu] = -1;
     if (hwloc_topology_init(&topology) != 0)
         return qh_fail(QH_EINTERNAL, "placement: hwloc cannot start: %s", strerror(errno));
+    /* Cores come from the system; asking the processor itself binds this thread to each in turn. */
+    hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_load(topology) != 0) {
         st = qh_fail(QH_EINTERNAL, "placement: hwloc cannot read the machine: %s", strerror(errno));
         goto out;
