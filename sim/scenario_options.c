@@ -40,7 +40,7 @@ const qh_option qh_scenario_options[] = {
     {"decay-layers", QH_OPT_CHOICE, AT(decay_layers), .choices = "all|first",
      .help = "layers that it is for"},
     {"recipe", QH_OPT_TEXT, AT(recipe), .value = "kipf|adaqp|varco",
-     .help = "a paper's hyper-parameters; options after it change them"},
+     .help = "a paper's hyper-parameters; single options change them"},
     {"seed", QH_OPT_INT, AT(seed), .def = 1, .min = 0, .max = 9007199254740992.0, .value = "N",
      .help = "of weights, dropout, quantization noise and partition"},
     {"eval-every", QH_OPT_INT, AT(eval_every), .def = 1, .min = 0, .max = 1000000, .value = "N",
