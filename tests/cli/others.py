@@ -3,10 +3,13 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
-from support import GRAPH, SMALL, Run, check, main, no_leftovers, read_csv, same  # noqa: E402
+from support import GRAPH, QHALO, SMALL, Run, check, main, no_leftovers, read_csv, same  # noqa: E402
 
 
 def compare_table(_):
@@ -93,6 +96,20 @@ def synth_without_prefix(folder):
     check(os.path.getsize(folder + '/g.qhd') > 1000, 'no file')
 
 
+def interrupted_writing(folder):
+    """Ctrl-C while a file is written: 130 and nothing left of it."""
+    words = [QHALO, 'data', 'synth', 'synth:arxiv,scale=0.3', '-o', folder + '/g.qhd']
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as p:
+        while p.poll() is None and not os.listdir(folder):
+            time.sleep(0.0005)
+        p.send_signal(signal.SIGINT)
+    if p.returncode == 0:
+        print('note: the file was written before the signal came')
+        return
+    same(p.returncode, 130, 'exit status')
+    same(os.listdir(folder), [], 'files')
+
+
 def partition_report(folder):
     p = Run('partition', GRAPH, '--parts', '3', '--json', '-o', folder + '/p.qhp').json()
     same((p['schema'], p['parts'], p['method']), ('qhalo.partition/1', 3, 'metis'), 'head')
@@ -128,4 +145,4 @@ def nets(folder):
 if __name__ == '__main__':
     sys.exit(main([compare_table, compare_json, compare_expectations, compare_folder,
                    compare_without_gnuplot, data_round_trip, synth_without_prefix,
-                   partition_report, nets]))
+                   interrupted_writing, partition_report, nets]))
