@@ -157,22 +157,55 @@ void qh_model_put_begin(qh_model *m)
     m->halo_product_done = false;
 }
 
+/* Whether any of the n values is not 0: a loop without branches, for rows that are mostly 0. */
+static bool has_values(const float *x, int64_t n)
+{
+    int any = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        any |= x[i] != 0;
+    return any;
+}
+
 qh_status qh_model_put_row(qh_model *m, int64_t row, const float *from)
 {
+    enum { SPAN = 64 }; /* columns looked at in one go */
     qh_input *in = &m->input;
-    int64_t n = 0;
+    int64_t n = m->config.n_features;
+    qh_status st = QH_OK;
+
+    QH_ASSERT(in->sparse && in->ptr && row >= in->n_closed && row < m->graph.n_local);
+    close_rows(in, row);
+    for (int64_t c = 0; c < n; c += SPAN) {
+        int64_t end = c + SPAN < n ? c + SPAN : n;
+
+        if (!has_values(from + c, end - c))
+            continue;
+        QH_TRY(st, make_room(in, in->used + end - c));
+        for (int64_t i = c; i < end; i++)
+            if (from[i] != 0) {
+                in->col[in->used] = (int32_t)i;
+                in->val[in->used++] = from[i];
+            }
+    }
+    close_rows(in, row + 1);
+out:
+    return st;
+}
+
+qh_status qh_model_put_values(qh_model *m, int64_t row, int64_t n, const int32_t *col,
+                              const float *val)
+{
+    qh_input *in = &m->input;
     qh_status st;
 
     QH_ASSERT(in->sparse && in->ptr && row >= in->n_closed && row < m->graph.n_local);
-    for (int64_t c = 0; c < m->config.n_features; c++)
-        n += from[c] != 0;
     QH_TRY(st, make_room(in, in->used + n));
     close_rows(in, row);
-    for (int64_t c = 0; c < m->config.n_features; c++)
-        if (from[c] != 0) {
-            in->col[in->used] = (int32_t)c;
-            in->val[in->used++] = from[c];
-        }
+    memcpy(in->col + in->used, col, (size_t)n * sizeof *col);
+    for (int64_t i = 0; i < n; i++)
+        in->val[in->used + i] = val ? val[i] : 1;
+    in->used += n;
     close_rows(in, row + 1);
 out:
     return st;

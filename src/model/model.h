@@ -98,6 +98,9 @@ void qh_model_get_row(const qh_model *m, int64_t row, float *out);
  * than the first that was used. QH_ERESOURCE. */
 void qh_model_put_begin(qh_model *m);
 qh_status qh_model_put_row(qh_model *m, int64_t row, const float *in);
+/* The same of a row's n values that are not 0, columns rising; val NULL: all are 1. */
+qh_status qh_model_put_values(qh_model *m, int64_t row, int64_t n, const int32_t *col,
+                              const float *val);
 
 /* --- loss and backward --- */
 /* Where the loss leaves d loss / d logits, [n_inner x classes]. Zero to begin with and never

@@ -15,24 +15,17 @@ static void copy_rows(void *ctx, qh_rows rows)
                                qh_mat_row(to, r));
 }
 
-/* Puts the sparse rows one by one; a row's values are taken out of scratch again, which is cheaper
- * than clearing all of it. */
 static qh_status put_sparse_rows(qh_exchange *x)
 {
     qh_csr f = x->dataset->sparse_features;
-    float *row = x->scratch;
     qh_status st = QH_OK;
 
-    memset(row, 0, (size_t)f.n_cols * sizeof *row);
     qh_model_put_begin(x->model);
     for (int64_t r = x->plan->n_inner; r < x->plan->n_local; r++) {
-        int32_t node = x->plan->node[r];
+        int64_t first = f.ptr[x->plan->node[r]], n = f.ptr[x->plan->node[r] + 1] - first;
 
-        for (int64_t e = f.ptr[node]; e < f.ptr[node + 1]; e++)
-            row[f.col[e]] = f.val ? f.val[e] : 1;
-        QH_TRY(st, qh_model_put_row(x->model, r, row));
-        for (int64_t e = f.ptr[node]; e < f.ptr[node + 1]; e++)
-            row[f.col[e]] = 0;
+        QH_TRY(st,
+               qh_model_put_values(x->model, r, n, f.col + first, f.val ? f.val + first : NULL));
     }
 out:
     return st;
