@@ -1,0 +1,42 @@
+/* The micro-benchmarks of qhalo bench: shapes of real work, and what bounds each. */
+#ifndef QH_TOOLS_BENCH_CASES_H
+#define QH_TOOLS_BENCH_CASES_H
+
+#include "src/base/mem.h"
+#include "src/base/thread.h"
+#include "src/kernel/backend.h"
+
+/* What a case works on; prepare fills it, qh_bench_data_free frees it. */
+typedef struct qh_bench_data {
+    const qh_kernels *kernels; /* borrowed */
+    qh_team *team;             /* borrowed */
+    bool quick;                /* a fiftieth of the rows: to see that it runs */
+    int width;                 /* of packing */
+    qh_mat in, weight, out;    /* owned */
+    qh_csr graph;              /* owned */
+    int32_t *node;             /* owned, [rows of in] */
+    float *mean, *rstd;        /* owned, [rows of in] */
+    uint8_t *bytes;            /* owned: packed rows, or masks */
+    float *partial;            /* owned: sums of each chunk */
+} qh_bench_data;
+
+typedef enum qh_bench_limit { QH_BENCH_MEMCPY, QH_BENCH_SGEMM } qh_bench_limit;
+
+typedef struct qh_bench_case {
+    const char *name, *about;
+    qh_bench_limit limit; /* memcpy: the rate is in bytes; sgemm: in operations */
+    int width;            /* of packing, or 0 */
+    /* Allocates; *work is bytes or operations of one run. QH_ERESOURCE. */
+    qh_status (*prepare)(qh_bench_data *d, double *work);
+    void (*run)(qh_bench_data *d);
+} qh_bench_case;
+
+extern const qh_bench_case qh_bench_cases[]; /* name NULL ends it */
+
+/* The limits themselves: a copy of the matrix of the packing cases, and products of 1024 x 1024
+ * matrices, one in each thread. */
+extern const qh_bench_case qh_bench_limits[2]; /* by qh_bench_limit */
+
+void qh_bench_data_free(qh_bench_data *d);
+
+#endif

@@ -1,0 +1,223 @@
+/* qhalo bench: what the kernels reach on this machine, and what the machine could. */
+#include "tools/args.h"
+#include "tools/bench_cases.h"
+#include "tools/command.h"
+#include "tools/console.h"
+#include "tools/json.h"
+#include "tools/table.h"
+
+#include "sim/placement.h"
+
+#include <string.h>
+#include <time.h>
+
+typedef struct bench_options {
+    bool json, quick;
+    int64_t threads;
+    int backend;
+} bench_options;
+
+static const qh_option options[] = {
+    {"threads", QH_OPT_INT, offsetof(bench_options, threads), .def = 0, .min = 0, .max = 4096,
+     .value = "T", .help = "threads that work at once; 0: as many as there are cores"},
+    {"backend", QH_OPT_CHOICE, offsetof(bench_options, backend), .choices = "fast|ref",
+     .help = "the kernels to time"},
+    {"quick", QH_OPT_FLAG, offsetof(bench_options, quick),
+     .help = "small sizes, few runs: a look, not a measurement"},
+    {"json", QH_OPT_FLAG, offsetof(bench_options, json), .help = "one JSON object on stdout"},
+    {0}};
+
+typedef struct figure {
+    const qh_bench_case *of;
+    double seconds, rate; /* of the best run; bytes or operations a second */
+} figure;
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The best of several runs, for others disturb a run and nothing makes it faster. */
+static qh_status measure(const qh_bench_case *c, const bench_options *o, qh_team *team, figure *out)
+{
+    enum { LEAST_RUNS = 5, MOST_RUNS = 100 };
+    qh_bench_data d = {.kernels = qh_kernels_find(o->backend ? "ref" : "fast"),
+                       .team = team,
+                       .quick = o->quick,
+                       .width = c->width};
+    double work = 0, best = 1e30, total = 0;
+    qh_status st;
+
+    qh_console_note("bench: %s", c->name);
+    QH_TRY(st, c->prepare(&d, &work));
+    c->run(&d);
+    for (int i = 0; i < (o->quick ? 1 : MOST_RUNS) && (i < LEAST_RUNS || total < 1); i++) {
+        double start = now_s(), seconds;
+
+        c->run(&d);
+        seconds = now_s() - start;
+        best = seconds < best ? seconds : best;
+        total += seconds;
+    }
+    *out = (figure){.of = c, .seconds = best, .rate = best > 0 ? work / best : 0};
+out:
+    qh_bench_data_free(&d);
+    return st;
+}
+
+/* Does an operand ask for the case: its name, or the part in front of a '-'? */
+static bool asked(const qh_args *args, const char *name)
+{
+    for (int i = 0; i < args->n_operands; i++) {
+        size_t n = strlen(args->operand[i]);
+
+        if (strncmp(name, args->operand[i], n) == 0 && (name[n] == '\0' || name[n] == '-'))
+            return true;
+    }
+    return args->n_operands == 0;
+}
+
+static qh_status check_operands(const qh_args *args)
+{
+    for (int i = 0; i < args->n_operands; i++) {
+        qh_args one = {.operand = {args->operand[i]}, .n_operands = 1};
+        const char *names[64], *close;
+        int n = 0;
+
+        for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
+            names[n++] = c->name;
+        while (n > 0 && !asked(&one, names[n - 1]))
+            n--;
+        if (n > 0)
+            continue;
+        for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
+            n++;
+        close = qh_did_you_mean(args->operand[i], names, (size_t)n);
+        if (close)
+            return qh_fail(QH_EUSAGE, "bench: there is no kernel '%s'; did you mean %s?",
+                           args->operand[i], close);
+        return qh_fail(QH_EUSAGE, "bench: there is no kernel '%s'; qhalo bench --help lists them",
+                       args->operand[i]);
+    }
+    return QH_OK;
+}
+
+static const char *unit_of(const figure *f)
+{
+    return f->of->limit == QH_BENCH_SGEMM ? "GFLOP/s" : "GB/s";
+}
+
+static qh_status print_table(const figure *all, int n, const figure limit[2], const char *backend,
+                             int threads)
+{
+    qh_table t = {0};
+
+    printf("%s kernels (%s), %d thread%s\n\n", backend, qh_kernels_isa(), threads,
+           threads == 1 ? "" : "s");
+    for (int i = -1; i < n; i++) {
+        const figure *f = &all[i];
+
+        if (i < 0) {
+            for (size_t h = 0; h < 6; h++)
+                qh_table_cell(
+                    &t, "%s",
+                    (const char *[]){"kernel", "work", "ms", "rate", "limit", "of limit"}[h]);
+        } else {
+            const figure *top = &limit[f->of->limit];
+
+            qh_table_cell(&t, "%s", f->of->name);
+            qh_table_cell(&t, "%s", f->of->about);
+            qh_table_cell(&t, "%.2f", f->seconds * 1e3);
+            qh_table_cell(&t, "%.1f %s", f->rate * 1e-9, unit_of(f));
+            qh_table_cell(&t, "%s %.1f", top->of->name, top->rate * 1e-9);
+            qh_table_cell(&t, "%.2f", f->rate / top->rate);
+        }
+        qh_table_row(&t);
+    }
+    return qh_table_print(&t, stdout);
+}
+
+static json_t *figure_json(const figure *f)
+{
+    return json_pack("{s:s,s:s,s:o,s:o}", "name", f->of->name, "unit",
+                     f->of->limit == QH_BENCH_SGEMM ? "flop/s" : "B/s", "seconds",
+                     qh_json_real(f->seconds), "rate", qh_json_real(f->rate));
+}
+
+static qh_status print_json(const figure *all, int n, const figure limit[2], const char *backend,
+                            int threads)
+{
+    json_t *kernels = json_array();
+    json_t *o =
+        json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o}", "schema", "qhalo.bench/1", "backend", backend,
+                  "isa", qh_kernels_isa(), "threads", threads, "memcpy", figure_json(&limit[0]),
+                  "sgemm", figure_json(&limit[1]), "kernels", kernels);
+    qh_status st;
+
+    for (int i = 0; i < n; i++) {
+        json_t *k = figure_json(&all[i]);
+
+        json_object_set_new(k, "limit", json_string(limit[all[i].of->limit].of->name));
+        json_object_set_new(k, "of_limit",
+                            qh_json_real(all[i].rate / limit[all[i].of->limit].rate));
+        json_array_append_new(kernels, k);
+    }
+    st = qh_json_print(o, stdout);
+    json_decref(o);
+    return st;
+}
+
+static qh_status run(int argc, char **argv)
+{
+    bench_options o = {0};
+    qh_arg_set set = {options, &o};
+    qh_args args = {.set = &set, .n_sets = 1};
+    qh_placement *place = NULL;
+    qh_team *team = NULL;
+    figure all[64], limit[2];
+    qh_status st;
+    int n = 0;
+
+    QH_TRY(st, qh_args_read(&args, argc, argv));
+    QH_TRY(st, check_operands(&args));
+    QH_TRY(st, qh_placement_new(1, (int)o.threads, true, &place));
+    QH_TRY(st, qh_placement_bind(&place->cpu_sets[0][0]));
+    QH_TRY(st, qh_team_new(place->team_size[0], place->cpu_sets[0], &team));
+    for (int i = 0; i < 2; i++)
+        QH_TRY(st, measure(&qh_bench_limits[i], &o, team, &limit[i]));
+    for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
+        if (asked(&args, c->name))
+            QH_TRY(st, measure(c, &o, team, &all[n++]));
+    if (o.json)
+        QH_TRY(st, print_json(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
+    else
+        QH_TRY(st, print_table(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
+out:
+    qh_team_free(team);
+    qh_placement_free(place);
+    qh_args_free(&args);
+    return st;
+}
+
+static void help(FILE *out)
+{
+    qh_options_help(options, out);
+    fprintf(out, "\nKERNEL is one of these, or the part before the '-' (default: all); 256 columns:"
+                 "\n\n");
+    for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
+        fprintf(out, "  %-16s %s\n", c->name, c->about);
+    fprintf(out,
+            "\nRates count the fp32 values that a kernel takes, or gathers; the limit is memcpy "
+            "of a matrix\nor sgemm in the cache, by the same threads in the same run.\n");
+}
+
+const qh_command qh_cmd_bench = {
+    .name = "bench",
+    .usage = "[KERNEL...] [--threads T] [--quick] [--json]",
+    .about = "Times the kernels beside the limits of this machine.",
+    .help = help,
+    .run = run,
+};
