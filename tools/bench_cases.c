@@ -371,7 +371,7 @@ const qh_bench_case qh_bench_cases[] = {
     {"dequantize-8", "", QH_BENCH_MEMCPY, 8, pack_new, run_dequantize},
     {"dequantize-4", "", QH_BENCH_MEMCPY, 4, pack_new, run_dequantize},
     {"dequantize-2", "", QH_BENCH_MEMCPY, 2, pack_new, run_dequantize},
-    {"copy", "past the cache", QH_BENCH_MEMCPY, 0, pack_new, run_copy},
+    {"copy", "row by row", QH_BENCH_MEMCPY, 0, pack_new, run_copy},
     {0},
 };
 

@@ -88,6 +88,22 @@ START_TEST(tails_keep_inside)
 }
 END_TEST
 
+/* From where copies go past the cache, at every alignment. */
+START_TEST(long_copies)
+{
+    for (int64_t shift = 0; shift < 17; shift++) {
+        qh_mat x = fixture_mat(1, 70000, 1), y = fixture_mat(1, 70000, 2);
+        int64_t n = 65536 + 3 * shift;
+
+        qh_kernels_list(_i)->copy(x.data + 1, n, y.data + shift);
+        ck_assert_mem_eq(x.data + 1, y.data + shift, (size_t)n * 4);
+        fixture_check_guards(y, "copy");
+        fixture_free(&x);
+        fixture_free(&y);
+    }
+}
+END_TEST
+
 Suite *suite(void)
 {
     Suite *s = suite_create("parity of conversions");
@@ -96,6 +112,7 @@ Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, narrow_agrees_over_the_whole_range, 1, fixture_tables());
     tcase_add_loop_test(t, wide_agrees_for_every_value, 1, fixture_tables());
+    tcase_add_loop_test(t, long_copies, 1, fixture_tables());
     tcase_add_loop_test(t, tails_keep_inside, 1, fixture_tables());
     suite_add_tcase(s, t);
     return s;

@@ -53,14 +53,13 @@ bool FAST(min_max)(const float *x, int64_t n, float *min, float *max)
     return true;
 }
 
-/* The integers of one vector of values. most: 2^bits - 1. */
+/* The integers of one vector of values, for vec_pack4 to make bytes of: what is negative, as the
+ * integer of NaN is, becomes 0 there. most: 2^bits - 1. */
 INLINE vec_u quantize_vec(vec x, vec_u draw, vec zero, vec inverse, vec most)
 {
-    vec t = (x - zero) * inverse;
+    vec t = vec_fma(vec_from_u(draw), vec_set(0x1p-16F), (x - zero) * inverse);
 
-    t = vec_from_u(draw) * vec_set(0x1p-16F) + t;
-    t = vec_max(t, vec_set(0)); /* NaN gives 0, the second */
-    return vec_to_u(vec_min(t, most));
+    return vec_to_u(vec_min(most, t));
 }
 
 /* n bytes to ceil(n * bits / 8) bytes of the bit stream. q is readable, and 0, up to the next
@@ -72,6 +71,11 @@ INLINE void pack_bytes(const uint8_t *q, int64_t n, int bits, uint8_t *out)
     if (bits == 8) {
         memcpy(out, q, (size_t)n);
         return;
+    }
+    while (n >= 64 && vec_squeeze(q, bits, out)) {
+        n -= 64;
+        q += 64;
+        out += (ptrdiff_t)8 * bits;
     }
     for (int64_t left = (n * bits + 7) / 8; left > 0; left -= bits, q += 8, out += bits) {
         memcpy(&w, q, sizeof w);

@@ -21,10 +21,11 @@
  * the first n lanes, n of any size), load_part (other lanes 0), store_part (others untouched), set,
  * fma (one rounding where the set has it), min, max (the second when one is NaN), sqrt, gt, keep (0
  * where not masked), choose, bits and of_bits (mask to integer and back), from_u (below 2^31),
- * to_u (cut towards 0), xor3, mul_low (product of the low halves of 64-bit lanes), weave (low
- * halves of the 64-bit lanes, even and odd, to 32-bit lanes), pack4 (the low bytes of 4 vec_u,
- * values at most 32767 cut off at 255), of_bytes (QH_LANES bytes to 32-bit lanes), prefetch; and on
- * bits: squeeze (8 bytes below 2^bits to 8 * bits bits) and spread (its inverse). */
+ * to_u (cut towards 0; NaN below 0), xor3, mul_low (product of the low halves of 64-bit lanes),
+ * weave (low halves of the 64-bit lanes, even and odd, to 32-bit lanes), pack4 (4 vec_u to bytes:
+ * below 0, as signed, gives 0), of_bytes (QH_LANES bytes to 32-bit lanes), prefetch; and on bits:
+ * squeeze (8 bytes below 2^bits to 8 * bits bits) and spread (its inverse);
+ * vec_squeeze does it to 64 bytes at once, or returns false where it has no better way. */
 #if defined(QH_ISA_V4)
 #include "src/kernel/fast/vec_v4.h"
 #elif defined(QH_ISA_V3)

@@ -171,3 +171,9 @@ INLINE void vec_from_fp16(const uint16_t *x, float *out)
 {
     _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)x)));
 }
+
+INLINE bool vec_squeeze(const uint8_t *bytes, int bits, uint8_t *out)
+{
+    (void)bytes, (void)bits, (void)out;
+    return false;
+}

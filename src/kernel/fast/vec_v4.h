@@ -163,3 +163,19 @@ INLINE void vec_from_fp16(const uint16_t *x, float *out)
 {
     _mm512_storeu_ps(out, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)x)));
 }
+
+/* 64 bytes below 2^bits to 8 * bits bytes: pairs, and pairs of pairs, by multiplying and adding. */
+INLINE bool vec_squeeze(const uint8_t *bytes, int bits, uint8_t *out)
+{
+    __m512i b = _mm512_loadu_si512(bytes);
+
+    if (bits == 4) {
+        b = _mm512_maddubs_epi16(b, _mm512_set1_epi16(0x1001));
+        _mm256_storeu_si256((__m256i *)(void *)out, _mm512_cvtepi16_epi8(b));
+    } else if (bits == 2) {
+        b = _mm512_maddubs_epi16(b, _mm512_set1_epi16(0x0401));
+        b = _mm512_madd_epi16(b, _mm512_set1_epi32(0x00100001));
+        _mm_storeu_si128((__m128i *)(void *)out, _mm512_cvtepi32_epi8(b));
+    }
+    return bits == 4 || bits == 2;
+}
