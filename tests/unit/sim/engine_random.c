@@ -13,8 +13,8 @@ enum { US = 1000000, N_SEEDS = 60, EPOCHS = 5 };
 
 static const char *const nets[] = {
     "model: alphabeta\nlatency: 5us\nbandwidth: 1GB/s\n",
-    "model: alphabeta\nnodes:\n  devices_per_node: 2\n  intra: {latency: 0us, bandwidth: 1GB/s}\n"
-    "  inter: {latency: 4us, bandwidth: 1GB/s}\n",
+    ("model: alphabeta\nnodes:\n  devices_per_node: 2\n"
+     "  intra: {latency: 0us, bandwidth: 1GB/s}\n  inter: {latency: 4us, bandwidth: 1GB/s}\n"),
     "model: alphabeta\nlatency: 5us\nbandwidth: 1GB/s\nstaging: true\n",
     "model: loggp\nlatency: 5us\noverhead: 1us\ngap: 1us\nbandwidth: 1GB/s\n",
     "model: loggp\nlatency: 0us\noverhead: 0us\ngap: 0us\nbandwidth: 1GB/s\nstaging: true\n",
