@@ -196,6 +196,114 @@ START_TEST(ranks_train_as_one)
 }
 END_TEST
 
+/* --- dropout --- */
+
+enum { MASK = NODES * HIDDEN };
+
+/* kept[i] of what layer `layer` gets in epoch t, with weights 0 and biases 1: no ReLU interferes.
+ */
+static void masks(lockstep *s, int32_t t, int layer, bool *kept)
+{
+    qh_params *p = qh_model_params(s->rank[0].model);
+    qh_mat h;
+
+    for (int64_t i = 0; i < p->n; i++)
+        for (int64_t e = 0; e < p->item[i].rows * p->item[i].cols; e++)
+            p->value[p->item[i].offset + e] = p->item[i].name[0] == 'b' ? 1 : 0;
+    lockstep_forward(s, t, true);
+    h = qh_model_message(s->rank[0].model, layer);
+    for (int64_t r = 0; r < NODES; r++)
+        for (int64_t c = 0; c < HIDDEN; c++) {
+            float x = qh_mat_row(h, r)[c];
+
+            ck_assert(x == 0 || x == 2); /* 1 / (1 - 0.5) */
+            kept[r * HIDDEN + c] = x != 0;
+        }
+}
+
+static double share_alike(const bool *a, const bool *b)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < MASK; i++)
+        n += a[i] == b[i];
+    return (double)n / MASK;
+}
+
+/* Half is kept, and masks of two layers, epochs or seeds have nothing to do with each other; five
+ * standard deviations of a fair coin. */
+START_TEST(masks_are_drawn_apart)
+{
+    static bool all[MASK], mask[4][MASK];
+    double bound = 5 * 0.5 / sqrt(MASK);
+    lockstep_data d = lockstep_random(NODES, PAIRS, FEATURES, CLASSES, false);
+    lockstep_options o = {.n_ranks = 1, .kernels = qh_kernels_find("ref")};
+    qh_model_config c = config_of("gcn", QH_AGGREGATE_FIRST);
+    lockstep *s;
+
+    c.n_layers = 3; /* two hidden results, neither matrix used again in the pass */
+    c.norm = false;
+    memset(all, 1, sizeof all);
+    s = lockstep_new(&c, &d, &o);
+    masks(s, 0, 1, mask[0]);
+    masks(s, 0, 2, mask[1]);
+    masks(s, 1, 1, mask[2]);
+    lockstep_free(s);
+    c.seed++;
+    s = lockstep_new(&c, &d, &o);
+    masks(s, 0, 1, mask[3]);
+    lockstep_free(s);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_double_eq_tol(share_alike(mask[i], all), 0.5, bound);
+        for (int j = 0; j < i; j++)
+            ck_assert_double_eq_tol(share_alike(mask[i], mask[j]), 0.5, bound);
+    }
+    lockstep_data_free(&d);
+}
+END_TEST
+
+/* A quarter of the input is dropped in training, other elements in another epoch; nothing in
+ * evaluation. _i: sparse. */
+START_TEST(input_is_dropped_in_training_only)
+{
+    lockstep_data d = lockstep_random(NODES, PAIRS, FEATURES, CLASSES, false);
+    lockstep_options o = {.n_ranks = 1, .sparse = _i, .kernels = qh_kernels_find("ref")};
+    qh_model_config c = config_of("gcn", QH_AGGREGATE_FIRST);
+    lockstep *s = lockstep_new(&c, &d, &o);
+    int64_t n = 0, dropped[2] = {0}, both = 0;
+
+    for (int64_t r = 0; r < NODES; r++) {
+        const float *raw = d.features + s->rank[0].plan->node[r] * FEATURES;
+        float row[3][FEATURES];
+
+        for (int pass = 0; pass < 3 && r % 3 == 0; pass++) { /* two epochs, and evaluation */
+            qh_model_begin(s->rank[0].model, pass, pass < 2);
+            qh_model_prepare(s->rank[0].model, 0);
+            if (_i)
+                qh_model_get_row(s->rank[0].model, r, row[pass]);
+            else
+                memcpy(row[pass], qh_mat_row(qh_model_message(s->rank[0].model, 0), r),
+                       sizeof row[pass]);
+        }
+        for (int k = 0; k < FEATURES && r % 3 == 0; k++) {
+            ck_assert(row[2][k] == raw[k]);
+            n += raw[k] != 0;
+            for (int t = 0; t < 2; t++) {
+                ck_assert(row[t][k] == 0 || row[t][k] == raw[k] * (65536.0F / 49152));
+                dropped[t] += raw[k] != 0 && row[t][k] == 0;
+            }
+            both += raw[k] != 0 && row[0][k] == 0 && row[1][k] == 0;
+        }
+    }
+    for (int t = 0; t < 2; t++)
+        ck_assert_double_eq_tol((double)dropped[t] / (double)n, 0.25,
+                                5 * sqrt(0.25 * 0.75 / (double)n));
+    ck_assert_double_eq_tol((double)both / (double)n, 1.0 / 16, 5 * sqrt(15.0 / 256 / (double)n));
+    lockstep_free(s);
+    lockstep_data_free(&d);
+}
+END_TEST
+
 /* --- AdaQP's weights, orders, records --- */
 
 START_TEST(beta_is_the_sum_of_squared_coefficients)
@@ -328,6 +436,8 @@ Suite *suite(void)
     tcase_add_test(t, empty_and_lonely_ranks_work);
     tcase_add_loop_test(t, how_it_is_worked_leaves_no_trace, 0, n_backends);
     tcase_add_test(t, ranks_train_as_one);
+    tcase_add_test(t, masks_are_drawn_apart);
+    tcase_add_loop_test(t, input_is_dropped_in_training_only, 0, 2);
     tcase_add_test(t, beta_is_the_sum_of_squared_coefficients);
     tcase_add_test(t, auto_sends_less);
     tcase_add_test(t, records_add_up);
