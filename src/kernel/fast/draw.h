@@ -11,7 +11,12 @@
 #include "src/base/rng.h"
 #include "src/kernel/fast/vec.h"
 
-enum { DRAW_COLS = 128, DRAW_PARTS = 16 / QH_LANES };
+enum {
+    DRAW_COLS = 128,                       /* of a group */
+    DRAW_PARTS = 16 / QH_LANES,            /* vectors of blocks in a group */
+    DRAW_AT_ONCE = QH_LANES == 16 ? 2 : 1, /* groups whose state fits the registers */
+    DRAW_MOST = DRAW_PARTS * DRAW_AT_ONCE
+};
 
 typedef struct draw_row {
     uint32_t k0[10], k1[10]; /* round keys */
@@ -40,15 +45,15 @@ INLINE void draw_begin(draw_row *d, uint64_t row)
     d->c3_next = (uint32_t)second;
 }
 
-/* words[w][p]: word w of blocks 16 group + p QH_LANES + (0 .. QH_LANES-1). */
-INLINE void draw_group(const draw_row *d, uint64_t group, vec_u words[4][DRAW_PARTS])
+/* words[w][p]: word w of blocks 16 group + p QH_LANES + (0 .. QH_LANES-1), p below n_parts: several
+ * groups at once leave fewer steps that wait for the one before. */
+INLINE void draw_parts(const draw_row *d, uint64_t group, int n_parts, vec_u words[4][DRAW_MOST])
 {
     static const uint64_t even[8] = {0, 2, 4, 6, 8, 10, 12, 14};
-    enum { HALVES = 2 * DRAW_PARTS }; /* even and odd blocks of each part */
     const vec_w m0 = (vec_w)vec_u_set(PHILOX_M0), m1 = (vec_w)vec_u_set(PHILOX_M1);
-    vec_u c0[HALVES], c1[HALVES], c2[HALVES], c3[HALVES];
+    vec_u c0[2 * DRAW_MOST], c1[2 * DRAW_MOST], c2[2 * DRAW_MOST], c3[2 * DRAW_MOST];
 
-    for (int h = 0; h < HALVES; h++) {
+    for (int h = 0; h < 2 * n_parts; h++) /* even and odd blocks of each part */ {
         vec_w block, p, q;
 
         memcpy(&block, even, sizeof block);
@@ -61,7 +66,7 @@ INLINE void draw_group(const draw_row *d, uint64_t group, vec_u words[4][DRAW_PA
         c3[h] = vec_u_set(d->c3_next);
     }
     for (int round = 2; round < 10; round++)
-        for (int h = 0; h < HALVES; h++) {
+        for (int h = 0; h < 2 * n_parts; h++) {
             vec_w p = vec_mul_low((vec_w)c0[h], m0), q = vec_mul_low((vec_w)c2[h], m1);
 
             c0[h] = vec_xor3((vec_u)(q >> 32), c1[h], vec_u_set(d->k0[round]));
@@ -69,7 +74,7 @@ INLINE void draw_group(const draw_row *d, uint64_t group, vec_u words[4][DRAW_PA
             c1[h] = (vec_u)q;
             c3[h] = (vec_u)p;
         }
-    for (int part = 0; part < DRAW_PARTS; part++) {
+    for (int part = 0; part < n_parts; part++) {
         int e = 2 * part, o = e + 1;
 
         words[0][part] = vec_weave((vec_w)c0[e], (vec_w)c0[o]);
@@ -80,7 +85,7 @@ INLINE void draw_group(const draw_row *d, uint64_t group, vec_u words[4][DRAW_PA
 }
 
 /* The draws of the QH_LANES columns from 128 group + slot 16 + part QH_LANES on, slot 0..7. */
-INLINE vec_u draw_take(vec_u words[4][DRAW_PARTS], int slot, int part)
+INLINE vec_u draw_take(vec_u words[4][DRAW_MOST], int slot, int part)
 {
     vec_u w = words[slot / 2][part];
 
@@ -88,7 +93,7 @@ INLINE vec_u draw_take(vec_u words[4][DRAW_PARTS], int slot, int part)
 }
 
 /* Which of them are below keep (below 65536). */
-INLINE vec_mask draw_below(vec_u words[4][DRAW_PARTS], int slot, int part, uint32_t keep)
+INLINE vec_mask draw_below(vec_u words[4][DRAW_MOST], int slot, int part, uint32_t keep)
 {
     vec_u w = words[slot / 2][part];
 

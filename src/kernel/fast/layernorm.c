@@ -29,32 +29,45 @@ INLINE void bits_put(uint8_t *bits, int64_t c, int64_t n, uint32_t b)
         bits[c / 8 + 1] = (uint8_t)(b >> 8);
 }
 
+/* Columns first .. of one group, whose draws are the parts first_part on. */
+INLINE void drop_group(vec_u words[4][DRAW_MOST], int first_part, int64_t first, uint32_t keep,
+                       const float *x, int64_t cols, float *out, uint8_t *bits)
+{
+    vec scale = vec_set(65536.0F / (float)keep);
+
+    for (int v = 0; v < 8 * DRAW_PARTS; v++) {
+        int64_t c = first + v * QH_LANES, n = cols - c;
+        vec_mask kept = draw_below(words, v / DRAW_PARTS, first_part + v % DRAW_PARTS, keep);
+
+        if (n >= QH_LANES) {
+            vec_store(out + c, vec_keep(kept, vec_load(x + c) * scale));
+            if (bits)
+                bits_put(bits, c, QH_LANES, vec_bits(kept));
+        } else if (n > 0) {
+            vec_mask part = vec_first(n);
+
+            vec_store_part(out + c, vec_keep(kept, vec_load_part(x + c, part) * scale), part);
+            if (bits)
+                bits_put(bits, c, n, vec_bits(kept) & vec_bits(part));
+        }
+    }
+}
+
 /* Drops elements of the row x into out (x and out may be the same); bits may be NULL. */
 INLINE void drop_row(const draw_row *d, uint32_t keep, const float *x, int64_t cols, float *out,
                      uint8_t *bits)
 {
-    vec scale = vec_set(65536.0F / (float)keep);
+    vec_u words[4][DRAW_MOST];
+    int64_t c = 0;
 
-    for (int64_t group = 0; group * DRAW_COLS < cols; group++) {
-        vec_u words[4][DRAW_PARTS];
-
-        draw_group(d, (uint64_t)group, words);
-        for (int v = 0; v < 8 * DRAW_PARTS; v++) {
-            int64_t c = group * DRAW_COLS + v * QH_LANES, n = cols - c;
-            vec_mask kept = draw_below(words, v / DRAW_PARTS, v % DRAW_PARTS, keep);
-
-            if (n >= QH_LANES) {
-                vec_store(out + c, vec_keep(kept, vec_load(x + c) * scale));
-                if (bits)
-                    bits_put(bits, c, QH_LANES, vec_bits(kept));
-            } else if (n > 0) {
-                vec_mask part = vec_first(n);
-
-                vec_store_part(out + c, vec_keep(kept, vec_load_part(x + c, part) * scale), part);
-                if (bits)
-                    bits_put(bits, c, n, vec_bits(kept) & vec_bits(part));
-            }
-        }
+    for (; c + (DRAW_AT_ONCE - 1) * DRAW_COLS < cols; c += DRAW_AT_ONCE * DRAW_COLS) {
+        draw_parts(d, (uint64_t)c / DRAW_COLS, DRAW_MOST, words);
+        for (int g = 0; g < DRAW_AT_ONCE; g++)
+            drop_group(words, g * DRAW_PARTS, c + g * DRAW_COLS, keep, x, cols, out, bits);
+    }
+    for (; c < cols; c += DRAW_COLS) {
+        draw_parts(d, (uint64_t)c / DRAW_COLS, DRAW_PARTS, words);
+        drop_group(words, 0, c, keep, x, cols, out, bits);
     }
 }
 

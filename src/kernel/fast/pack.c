@@ -88,33 +88,49 @@ INLINE void pack_bytes(const uint8_t *q, int64_t n, int bits, uint8_t *out)
     }
 }
 
+/* n columns, at most DRAW_COLS, with the draws of parts first_part on. */
+INLINE void quantize_group(const float *x, int64_t n, int bits, float zero, float inverse,
+                           vec_u words[4][DRAW_MOST], int first_part, uint8_t *out)
+{
+    vec z = vec_set(zero), inv = vec_set(inverse), most = vec_set((float)((1 << bits) - 1));
+    vec_u value[8 * DRAW_PARTS];
+    uint8_t q[DRAW_COLS];
+
+    for (int v = 0; v < 8 * DRAW_PARTS; v++) {
+        const float *from = x + v * QH_LANES;
+        vec_u draw = draw_take(words, v / DRAW_PARTS, first_part + v % DRAW_PARTS);
+
+        if (n == DRAW_COLS) {
+            value[v] = quantize_vec(vec_load(from), draw, z, inv, most);
+        } else {
+            vec_mask part = vec_first(n - v * QH_LANES);
+            vec_u u = quantize_vec(vec_load_part(from, part), draw, z, inv, most);
+
+            value[v] = (vec_u)vec_keep(part, (vec)u);
+        }
+    }
+    for (int v = 0; v < 8 * DRAW_PARTS; v += 4)
+        vec_pack4(value + v, q + v * QH_LANES);
+    pack_bytes(q, n, bits, out);
+}
+
 INLINE void quantize_row(const float *x, int64_t n, int bits, float zero, float inverse,
                          const draw_row *d, uint8_t *out)
 {
-    vec z = vec_set(zero), inv = vec_set(inverse), most = vec_set((float)((1 << bits) - 1));
-    uint8_t q[DRAW_COLS];
+    enum { AT_ONCE = DRAW_AT_ONCE * DRAW_COLS };
+    vec_u words[4][DRAW_MOST];
+    int64_t c = 0;
 
-    for (int64_t c = 0; c < n; c += DRAW_COLS) {
-        int64_t left = n - c < DRAW_COLS ? n - c : DRAW_COLS;
-        vec_u words[4][DRAW_PARTS], value[8 * DRAW_PARTS];
-
-        draw_group(d, (uint64_t)c / DRAW_COLS, words);
-        for (int v = 0; v < 8 * DRAW_PARTS; v++) {
-            const float *from = x + c + v * QH_LANES;
-            vec_u draw = draw_take(words, v / DRAW_PARTS, v % DRAW_PARTS);
-
-            if (left == DRAW_COLS) {
-                value[v] = quantize_vec(vec_load(from), draw, z, inv, most);
-            } else {
-                vec_mask part = vec_first(left - v * QH_LANES);
-                vec_u u = quantize_vec(vec_load_part(from, part), draw, z, inv, most);
-
-                value[v] = (vec_u)vec_keep(part, (vec)u);
-            }
-        }
-        for (int v = 0; v < 8 * DRAW_PARTS; v += 4)
-            vec_pack4(value + v, q + v * QH_LANES);
-        pack_bytes(q, left, bits, out + c / 8 * bits);
+    for (; c + AT_ONCE <= n; c += AT_ONCE) {
+        draw_parts(d, (uint64_t)c / DRAW_COLS, DRAW_MOST, words);
+        for (int g = 0; g < DRAW_AT_ONCE; g++)
+            quantize_group(x + c + g * DRAW_COLS, DRAW_COLS, bits, zero, inverse, words,
+                           g * DRAW_PARTS, out + (c + g * DRAW_COLS) / 8 * bits);
+    }
+    for (; c < n; c += DRAW_COLS) {
+        draw_parts(d, (uint64_t)c / DRAW_COLS, DRAW_PARTS, words);
+        quantize_group(x + c, n - c < DRAW_COLS ? n - c : DRAW_COLS, bits, zero, inverse, words, 0,
+                       out + c / 8 * bits);
     }
 }
 
