@@ -5,7 +5,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 packages_build=(gcc libc6-dev meson ninja-build pkg-config python3 libhwloc-dev
-    libopenblas-pthread-dev libzstd-dev libmetis-dev libjansson-dev libfyaml-dev librandom123-dev
+    libopenblas-serial-dev libzstd-dev libmetis-dev libjansson-dev libfyaml-dev librandom123-dev
     libxxhash-dev check)
 packages_pictures=(gnuplot-nox)
 packages_test=(clang clang-format valgrind)
