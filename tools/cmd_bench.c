@@ -195,6 +195,9 @@ static qh_status run(int argc, char **argv)
         QH_TRY(st, print_json(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
     else
         QH_TRY(st, print_table(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
+    if (o.quick && !o.json)
+        printf(
+            "\n--quick: sizes are a fraction of those named and each ran once; no measurement.\n");
 out:
     qh_team_free(team);
     qh_placement_free(place);
