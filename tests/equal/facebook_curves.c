@@ -58,11 +58,13 @@ END_TEST
 
 Suite *suite(void)
 {
-    Suite *s = suite_create("facebook_curves");
-    TCase *t = tcase_create("facebook_curves");
+    Suite *s;
+    TCase *t;
 
     if (!test_shared())
         return NULL;
+    s = suite_create("facebook_curves");
+    t = tcase_create("facebook_curves");
     tcase_set_timeout(t, 1800);
     tcase_add_loop_test(t, loss_curves_agree, 0, (int)QH_COUNT(partitioners));
     suite_add_tcase(s, t);

@@ -245,12 +245,14 @@ END_TEST
 
 Suite *suite(void)
 {
-    Suite *s = suite_create("model golden");
-    TCase *t = tcase_create("model golden");
+    Suite *s;
+    TCase *t;
     int n_backends = 0;
 
     if (!test_shared())
         return NULL;
+    s = suite_create("model golden");
+    t = tcase_create("model golden");
     while (qh_kernels_list(n_backends))
         n_backends++;
     tcase_add_checked_fixture(t, load, unload);

@@ -193,11 +193,13 @@ END_TEST
 
 Suite *suite(void)
 {
-    Suite *s = suite_create("train_golden");
-    TCase *t = tcase_create("train_golden");
+    Suite *s;
+    TCase *t;
 
     if (!test_shared())
         return NULL;
+    s = suite_create("train_golden");
+    t = tcase_create("train_golden");
     golden = json_load_file(test_shared_path("golden/model_golden.json"), 0, NULL);
     if (!golden)
         return NULL;
