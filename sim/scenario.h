@@ -49,6 +49,15 @@ extern const qh_option qh_scenario_options[];
 qh_status qh_settings_init(qh_settings *s); /* defaults; s need not be zero. QH_ERESOURCE */
 void qh_settings_fini(qh_settings *s);
 
+/* What messages are made with: the parts of the method, or those that stand in their place. */
+typedef struct qh_parts {
+    const char *codec, *strategy; /* borrowed from the settings or from the method */
+    const char *assign;           /* bit assigner; NULL: the codec has one width */
+} qh_parts;
+
+/* QH_EUSAGE for an unknown method. */
+qh_status qh_settings_parts(const qh_settings *s, qh_parts *out);
+
 /* The most devices that a run may have: ranks are what channels are squared from. */
 enum { QH_MAX_DEVICES = 4096 };
 

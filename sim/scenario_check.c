@@ -33,15 +33,34 @@ static qh_model_config model_config(const qh_settings *s, const qh_dataset *d)
                              .seed = (uint64_t)s->seed};
 }
 
-/* The method's codec and assigner, or those that stand in their place. */
-static qh_status choose_parts(const qh_settings *s, const qh_method *m, const qh_kernels *kernels,
-                              qh_train_settings *t)
+qh_status qh_settings_parts(const qh_settings *s, qh_parts *out)
 {
-    const char *assign = s->assign ? s->assign : s->codec ? NULL : m->assign;
-    const char *codec = s->codec ? s->codec : assign ? "mixed" : m->codec;
+    const qh_method *m = NULL;
+    const char *assign;
+    qh_status st;
+
+    QH_TRY(st, qh_method_choose("--method", s->method, &m));
+    assign = s->assign ? s->assign : s->codec ? NULL : m->assign;
+    *out = (qh_parts){.codec = s->codec ? s->codec
+                               : assign ? "mixed"
+                                        : m->codec,
+                      .strategy = s->overlap ? "overlap" : m->strategy,
+                      .assign = assign};
+out:
+    return st;
+}
+
+static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, qh_train_settings *t)
+{
+    const char *assign, *codec;
+    qh_parts parts = {0};
     qh_params_format params = s->params == 0 ? QH_PARAMS_FP32 : QH_PARAMS_BF16;
     qh_status st;
 
+    QH_TRY(st, qh_settings_parts(s, &parts));
+    t->strategy = parts.strategy;
+    assign = parts.assign;
+    codec = parts.codec;
     QH_TRY(st, qh_codec_init(codec, params, kernels, &t->codec));
     if (t->codec.ops->takes_widths != (assign != NULL)) {
         st = assign ? qh_fail(QH_EUSAGE,
@@ -64,12 +83,10 @@ out:
 qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const qh_kernels *kernels,
                                qh_train_settings *out)
 {
-    const qh_method *method = NULL;
     qh_train_settings t = {0};
     qh_status st;
 
     QH_TRY(st, check_model(s, d));
-    QH_TRY(st, qh_method_choose("--method", s->method, &method));
     t.model = model_config(s, d);
     t.epochs = s->epochs;
     t.lr = s->lr;
@@ -80,10 +97,9 @@ qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const 
     t.early_stop = s->early_stop;
     t.bits.assign_every = s->assign_every;
     t.bits.seed = (uint64_t)s->seed;
-    t.strategy = s->overlap ? "overlap" : method->strategy;
     t.cache_features = s->cache_features;
     t.host_times = s->compute == QH_COMPUTE_MEASURED;
-    QH_TRY(st, choose_parts(s, method, kernels, &t));
+    QH_TRY(st, choose_parts(s, kernels, &t));
     *out = t;
 out:
     return st;

@@ -258,13 +258,20 @@ out:
     return st;
 }
 
-static qh_status refuse_method(void *ctx, const char *where, const char *name, const char *text)
+/* What would be one and the same for all methods, each under its name. */
+static qh_status refuse_parts(void *ctx, const char *where, const char *name, const char *text)
 {
+    static const char *const parts[] = {"codec", "assign", "overlap"};
+
     (void)ctx;
-    (void)text;
     if (strcmp(name, "method") == 0)
         return qh_fail(QH_EUSAGE, "%s: compare wants several; --methods vanilla,int8 names them",
                        where);
+    for (size_t i = 0; i < QH_COUNT(parts); i++)
+        if (strcmp(name, parts[i]) == 0 && !(text && strcmp(text, "false") == 0))
+            return qh_fail(QH_EUSAGE,
+                           "%s: compare's methods bring their own %s; train --%s is for one run",
+                           where, i < 2 ? parts[i] : "strategy", parts[i]);
     return QH_OK;
 }
 
@@ -278,8 +285,10 @@ static qh_status run(int argc, char **argv)
     qh_dataset *d = NULL;
     qh_status st;
 
-    QH_TRY(st, qh_args_scan(&args, argc, argv, refuse_method, NULL));
+    QH_TRY(st, qh_args_scan(&args, argc, argv, refuse_parts, NULL));
     QH_TRY(st, qh_run_read(&args, &s, &o.front, argc, argv));
+    if (o.front.config)
+        QH_TRY(st, qh_args_scan_file(&args, o.front.config, refuse_parts, NULL));
     QH_TRY(st, qh_args_want(&args, "compare", 1, "DATASET"));
     QH_TRY(st, qh_expect_check(&o.front.expect, NULL));
     QH_TRY(st, read_methods(o.methods, &methods));

@@ -78,7 +78,7 @@ static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int
 {
     const watch *w = ctx;
     const qh_partition_figures *f = &partial->partition;
-    char buf[QH_UNIT_TEXT_BYTES];
+    char buf[QH_UNIT_TEXT_BYTES], method[QH_METHOD_TEXT_BYTES];
 
     qh_console_note("%s: %" PRId64 " nodes, %" PRId64 " edges, %" PRId64 " features, %" PRId64
                     " classes",
@@ -90,8 +90,8 @@ static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int
                     partial->partition_method, f->n_parts, f->min_inner, f->max_inner,
                     share(f->edge_cut, f->n_pairs), f->min_halo, f->max_halo, f->halo_nodes,
                     share(f->marginal_nodes, w->dataset->graph->n_nodes));
-    qh_console_note("method %s: %s in the first epoch, %s", s->method,
-                    qh_print_bytes((double)bytes, buf),
+    qh_console_note("method %s: %s in the first epoch, %s",
+                    qh_method_text(s, method, sizeof method), qh_print_bytes((double)bytes, buf),
                     partial->cores_shared ? "devices share cores" : "each device has its cores");
 }
 

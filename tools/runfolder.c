@@ -162,6 +162,17 @@ static bool is_of_host(const char *name)
     return strcmp(name, "threads") == 0 || strcmp(name, "pin") == 0;
 }
 
+/* The parts that were in force, whatever named them; null: none. */
+static json_t *effective_json(const qh_settings *s)
+{
+    qh_parts parts = {0};
+
+    if (qh_settings_parts(s, &parts) < 0)
+        return NULL; /* not after a run */
+    return json_pack("{s:s,s:s?,s:s?,s:s}", "codec", parts.codec, "assign", parts.assign, "bits",
+                     parts.assign ? s->bits : NULL, "strategy", parts.strategy);
+}
+
 static json_t *run_json(const char *dataset, const qh_settings *s, const qh_result *r,
                         const json_t *summary)
 {
@@ -170,11 +181,11 @@ static json_t *run_json(const char *dataset, const qh_settings *s, const qh_resu
                              r->cores_shared, "wall_seconds", qh_json_real(r->wall_seconds),
                              "cpu_seconds", qh_json_real(r->cpu_seconds));
 
-    return json_pack("{s:s,s:o,s:s,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
+    return json_pack("{s:s,s:o,s:s,s:o,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
                      qh_version_json(), "dataset", dataset, "configuration",
-                     qh_json_settings(qh_scenario_options, s, is_of_host), "summary", summary,
-                     "breakdown_max", qh_breakdown_json(&r->max), "interrupted", r->interrupted,
-                     "host", host);
+                     qh_json_settings(qh_scenario_options, s, is_of_host), "effective",
+                     effective_json(s), "summary", summary, "breakdown_max",
+                     qh_breakdown_json(&r->max), "interrupted", r->interrupted, "host", host);
 }
 
 qh_status qh_runfolder_finish(qh_runfolder *f, const char *dataset, const qh_settings *s,

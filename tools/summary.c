@@ -168,10 +168,30 @@ static qh_status print_breakdown(const qh_result *r, FILE *out)
     return qh_table_print(&t, out);
 }
 
+const char *qh_method_text(const qh_settings *s, char *buf, size_t room)
+{
+    const char *between = " with ";
+    size_t n = (size_t)snprintf(buf, room, "%s", s->method);
+    const struct {
+        const char *name, *value;
+    } parts[] = {{"codec ", s->codec}, {"assign ", s->assign}, {"overlap", s->overlap ? "" : NULL}};
+
+    for (size_t i = 0; i < QH_COUNT(parts) && n < room; i++)
+        if (parts[i].value) {
+            n += (size_t)snprintf(buf + n, room - n, "%s%s%s", between, parts[i].name,
+                                  parts[i].value);
+            between = ", ";
+        }
+    return buf;
+}
+
 qh_status qh_summary_print(const qh_settings *s, const qh_dataset *d, const qh_result *r, FILE *out)
 {
-    fprintf(out, "%s on %s, %" PRId64 " devices, method %s, seed %" PRId64 "\n\n", s->model,
-            d->name, s->devices, s->method, s->seed);
+    char method[QH_METHOD_TEXT_BYTES];
+
+    fprintf(out, "%s on %s, %" PRId64 " device%s, method %s, seed %" PRId64 "\n\n", s->model,
+            d->name, s->devices, s->devices == 1 ? "" : "s",
+            qh_method_text(s, method, sizeof method), s->seed);
     print_learnt(r, d->multilabel ? "F1-micro" : "accuracy", out);
     print_cost(r, out);
     fputc('\n', out);

@@ -16,4 +16,10 @@ json_t *qh_breakdown_json(const qh_breakdown_seconds *b);
 qh_status qh_summary_print(const qh_settings *s, const qh_dataset *d, const qh_result *r,
                            FILE *out);
 
+enum { QH_METHOD_TEXT_BYTES = 256 };
+
+/* What is sent, in words: the method and what the options put in place of its parts, as in "vanilla
+ * with codec int:3". Gives buf. */
+const char *qh_method_text(const qh_settings *s, char *buf, size_t room);
+
 #endif

@@ -93,6 +93,21 @@ def folder_agrees_with_itself(folder):
     no_leftovers(out)
 
 
+def what_was_sent_is_said(folder):
+    """Options in place of a method's parts show in the heading and in run.json."""
+    run = Run('train', *SMALL, '--codec', 'int:3', '--out', folder + '/codec')
+    check('method vanilla with codec int:3, seed 1' in run.out.splitlines()[0], run.out)
+    check('method vanilla with codec int:3: ' in run.err, run.err)
+    run = read_json(folder + '/codec/run.json')
+    same(run['effective'], {'codec': 'int:3', 'assign': None, 'bits': None, 'strategy': 'sync'},
+         'parts')
+    same(run['summary']['method'], 'vanilla', 'method')
+    Run('train', *SMALL, '--assign', 'random', '--overlap', '--bits', '2,8', '--out',
+        folder + '/assign', '--quiet')
+    same(read_json(folder + '/assign/run.json')['effective'],
+         {'codec': 'mixed', 'assign': 'random', 'bits': '2,8', 'strategy': 'overlap'}, 'parts')
+
+
 def metrics_only_where_evaluated(folder):
     Run('train', *SMALL, '--eval-every', '3', '--out', folder, '--quiet')
     _, epochs = read_csv(folder + '/epochs.csv')
@@ -178,5 +193,6 @@ def read_csv_text(path):
 
 if __name__ == '__main__':
     sys.exit(main([summary_is_the_contract, one_device_sends_nothing, folder_agrees_with_itself,
+                   what_was_sent_is_said,
                    metrics_only_where_evaluated, a_second_run_takes_the_place_of_the_first, repeats,
                    stderr_of_a_pipe, interrupted]))

@@ -42,6 +42,9 @@ WRONG = [
     (['compare', GRAPH, '--methods', ','], 2, r'^qhalo: --methods: names no method'),
     (['compare', GRAPH, '--methods', 'vanilla,in8'], 2, r'^qhalo: --methods: .*int8'),
     (['compare', GRAPH, '--methods', 'vanilla', '--method', 'int8'], 2, r'^qhalo: --method: '),
+    (['compare', GRAPH, '--methods', 'vanilla', '--codec', 'int:4'], 2, r'^qhalo: --codec: compare'),
+    (['compare', GRAPH, '--methods', 'vanilla', '--assign=random'], 2, r'^qhalo: --assign: compare'),
+    (['compare', GRAPH, '--methods', 'vanilla', '--overlap'], 2, r'^qhalo: --overlap: compare'),
     (['compare', GRAPH, '--methods', 'vanilla', '--seeds', '0'], 2, r'^qhalo: --seeds: 0 is out'),
     (['data'], 2, r'^qhalo: data: info\|synth\|convert is missing'),
     (['data', 'inof', GRAPH], 2, r"^qhalo: data: there is no 'inof'"),
@@ -130,6 +133,10 @@ def config_files(folder):
                        ('a: [\n', r':\d: is not well-formed')]:
         bad = write(folder, 'bad.yaml', text)
         Run(*base, '--config', bad, rc=2, says='^qhalo: ' + bad + says)
+    for key in ['method: int4', 'codec: int:4', 'overlap: true']:
+        bad = write(folder, 'bad.yaml', f'layers: 2\n{key}\n')
+        Run('compare', GRAPH, '--methods', 'vanilla', '--config', bad, rc=2,
+            says=f'^qhalo: {bad}:2: compare')
 
 
 def expectations(folder):
