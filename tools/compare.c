@@ -98,25 +98,49 @@ double qh_method_break_even(const qh_comparison *c, int64_t method)
     return time > 0 ? saved / time : INFINITY;
 }
 
-static void headings(const qh_comparison *c, qh_table *t)
+/* Columns of times have one unit, so that parts can be added up by eye. */
+typedef struct time_unit {
+    const char *name;
+    double factor;
+} time_unit;
+
+static time_unit choose_unit(const qh_comparison *c)
 {
-    qh_table_cell(t, "method");
-    qh_table_cell(t, "test %s", c->metric);
-    qh_table_cell(t, "bytes/epoch");
-    qh_table_cell(t, "compression");
-    qh_table_cell(t, "sim. time/epoch");
-    qh_table_cell(t, "speed-up");
-    qh_table_cell(t, "compute");
-    qh_table_cell(t, "codec");
-    qh_table_cell(t, "exposed transfer");
-    qh_table_cell(t, "waiting");
-    qh_table_cell(t, "pays below");
-    qh_table_row(t);
+    static const time_unit units[] = {{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}};
+    double longest = 0;
+    size_t u = 0;
+
+    for (int64_t i = 0; i < c->n_methods; i++)
+        if (c->method[i].n > 0 && MEAN(&c->method[i], sim_s) > longest)
+            longest = MEAN(&c->method[i], sim_s);
+    while (u + 1 < QH_COUNT(units) && longest * units[u].factor < 10)
+        u++;
+    return units[u];
 }
 
-static void method_row(const qh_comparison *c, int64_t i, qh_table *t)
+static void headings(const qh_comparison *c, qh_table *t)
+{
+    static const char *const lines[][12] = {
+        {"method", "test", "bytes", "vs", "time", "speed-", "compute", "codec", "exposed", "all-",
+         "waiting", "pays"},
+        {"", NULL, "/epoch", "fp32", "/epoch", "up", "", "", "transfer", "reduce", "", "below"}};
+
+    for (size_t l = 0; l < QH_COUNT(lines); l++) {
+        for (size_t i = 0; i < QH_COUNT(lines[l]); i++)
+            if (lines[l][i])
+                qh_table_cell(t, "%s", lines[l][i]);
+            else
+                qh_table_cell(t, "%s %%", c->metric);
+        qh_table_row(t);
+    }
+}
+
+static void method_row(const qh_comparison *c, int64_t i, time_unit unit, qh_table *t)
 {
     const qh_method_runs *m = &c->method[i];
+    const double parts[] = {MEAN(m, breakdown.compute), codec_time(m),
+                            MEAN(m, breakdown.exposed_comm), MEAN(m, breakdown.allreduce),
+                            MEAN(m, breakdown.idle)};
     double even = qh_method_break_even(c, i);
     char buf[QH_UNIT_TEXT_BYTES];
 
@@ -124,20 +148,18 @@ static void method_row(const qh_comparison *c, int64_t i, qh_table *t)
     if (!isfinite(MEAN(m, test_metric)))
         qh_table_cell(t, "-");
     else if (m->n > 1)
-        qh_table_cell(t, "%.2f ± %.2f %%", 100 * MEAN(m, test_metric), 100 * STD(m, test_metric));
+        qh_table_cell(t, "%.2f ± %.2f", 100 * MEAN(m, test_metric), 100 * STD(m, test_metric));
     else
-        qh_table_cell(t, "%.2f %%", 100 * MEAN(m, test_metric));
+        qh_table_cell(t, "%.2f", 100 * MEAN(m, test_metric));
     qh_table_cell(t, "%s", qh_print_bytes(MEAN(m, bytes), buf));
     if (isfinite(MEAN(m, compression)))
         qh_table_cell(t, "%.2fx", MEAN(m, compression));
     else
         qh_table_cell(t, "-");
-    qh_table_cell(t, "%s", qh_print_seconds(MEAN(m, sim_s), buf));
+    qh_table_cell(t, "%.2f", unit.factor * MEAN(m, sim_s));
     qh_table_cell(t, "%.2fx", qh_method_speedup(c, i));
-    qh_table_cell(t, "%s", qh_print_seconds(MEAN(m, breakdown.compute), buf));
-    qh_table_cell(t, "%s", qh_print_seconds(codec_time(m), buf));
-    qh_table_cell(t, "%s", qh_print_seconds(MEAN(m, breakdown.exposed_comm), buf));
-    qh_table_cell(t, "%s", qh_print_seconds(MEAN(m, breakdown.idle), buf));
+    for (size_t k = 0; k < QH_COUNT(parts); k++)
+        qh_table_cell(t, "%.2f", unit.factor * parts[k]);
     if (isnan(even))
         qh_table_cell(t, "-");
     else
@@ -145,24 +167,40 @@ static void method_row(const qh_comparison *c, int64_t i, qh_table *t)
     qh_table_row(t);
 }
 
+static void footnote(const qh_comparison *c, time_unit unit, FILE *out)
+{
+    const char *first = c->method[0].method;
+
+    fprintf(
+        out,
+        "\nTimes are in %s, means over devices; compute, codec, exposed transfer, all-reduce and "
+        "waiting\nmake up the time of an epoch. test %s: of the test nodes%s.\n"
+        "vs fp32: how many times fewer bytes than in fp32. speed-up: against %s.\n",
+        unit.name, c->metric,
+        c->method[0].capacity > 1 ? ", mean ± standard deviation over seeds" : "", first);
+    fprintf(out,
+            "pays below: the rate of a device's link under which the bytes saved against %s take "
+            "longer to\nsend than the extra codec time against %s. any rate: the codec takes no "
+            "longer than packing the\nrows of %s, so that fewer bytes always pay. -: nothing is "
+            "saved.\n",
+            first, first, first);
+}
+
 qh_status qh_comparison_print(const qh_comparison *c, FILE *out)
 {
+    time_unit unit = choose_unit(c);
     qh_table t = {0};
     qh_status st;
 
-    fprintf(out, "%s, %" PRId64 " devices, %" PRId64 " seed%s from %" PRId64 "\n\n", c->dataset,
-            c->devices, c->method[0].capacity, c->method[0].capacity == 1 ? "" : "s",
-            c->first_seed);
+    fprintf(out, "%s, %" PRId64 " device%s, %" PRId64 " seed%s from %" PRId64 "\n\n", c->dataset,
+            c->devices, c->devices == 1 ? "" : "s", c->method[0].capacity,
+            c->method[0].capacity == 1 ? "" : "s", c->first_seed);
     headings(c, &t);
     for (int64_t i = 0; i < c->n_methods; i++)
         if (c->method[i].n > 0)
-            method_row(c, i, &t);
+            method_row(c, i, unit, &t);
     QH_TRY(st, qh_table_print(&t, out));
-    fprintf(out,
-            "\nTimes are means over devices. Speed-up: against %s. Pays below: the rate of a "
-            "device's link under\nwhich the bytes saved against %s take longer to send than "
-            "the codec takes.\n",
-            c->method[0].method, c->method[0].method);
+    footnote(c, unit, out);
 out:
     return st;
 }
@@ -185,16 +223,17 @@ static json_t *method_json(const qh_comparison *c, int64_t i)
     const qh_method_runs *m = &c->method[i];
 
     return json_pack(
-        "{s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "method", m->method, "runs",
-        (json_int_t)m->n, "test_metric", spread_json(m, offsetof(qh_sample, test_metric)),
+        "{s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "method", m->method,
+        "runs", (json_int_t)m->n, "test_metric", spread_json(m, offsetof(qh_sample, test_metric)),
         "val_metric", spread_json(m, offsetof(qh_sample, val_metric)), "final_loss",
         spread_json(m, offsetof(qh_sample, final_loss)), "bytes_per_epoch",
         qh_json_real(MEAN(m, bytes)), "compression", qh_json_real(MEAN(m, compression)),
         "sim_seconds_per_epoch", qh_json_real(MEAN(m, sim_s)), "speedup",
         qh_json_real(qh_method_speedup(c, i)), "compute", qh_json_real(MEAN(m, breakdown.compute)),
         "codec", qh_json_real(codec_time(m)), "exposed_comm",
-        qh_json_real(MEAN(m, breakdown.exposed_comm)), "break_even_bytes_per_s",
-        qh_json_real(qh_method_break_even(c, i)));
+        qh_json_real(MEAN(m, breakdown.exposed_comm)), "allreduce",
+        qh_json_real(MEAN(m, breakdown.allreduce)), "idle", qh_json_real(MEAN(m, breakdown.idle)),
+        "break_even_bytes_per_s", qh_json_real(qh_method_break_even(c, i)));
 }
 
 json_t *qh_comparison_json(const qh_comparison *c)

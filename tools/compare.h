@@ -43,7 +43,8 @@ double qh_method_std(const qh_method_runs *m, size_t offset);
 double qh_method_speedup(const qh_comparison *c, int64_t method);
 
 /* The channel rate, per device, below which sending this method's bytes in place of the first's
- * wins more time than its codec takes: saved bytes / codec time (of devices, per epoch). INFINITY
+ * wins more time than its codec takes on top of the first's: saved bytes / extra codec time (of
+ * devices, per epoch). INFINITY
  * where the codec takes no more time than the first's, NaN where no byte is saved. */
 double qh_method_break_even(const qh_comparison *c, int64_t method);
 

@@ -19,6 +19,7 @@ def compare_table(_):
     for method in ['vanilla', 'int4', 'nocomm']:
         row = [line for line in lines if line.startswith(method + ' ')]
         check(len(row) == 1 and ' ± ' in row[0], f'{method}: {row}')
+    check(max(map(len, lines)) <= 110, run.out)
     same(run.err, '', 'stderr')
 
 
@@ -33,6 +34,9 @@ def compare_json(_):
         values = m['test_metric']['values']
         same(len(values), 3, 'seeds')
         check(abs(m['test_metric']['mean'] - sum(values) / 3) < 1e-12, f'mean of {values}')
+        parts = sum(m[k] for k in ['compute', 'codec', 'exposed_comm', 'allreduce', 'idle'])
+        whole = m['sim_seconds_per_epoch']
+        check(0.99 * whole < parts <= whole * (1 + 1e-9), f'parts: {parts} of {whole}')
     same((first['speedup'], nocomm['bytes_per_epoch']), (1.0, 0.0), 'first and last')
     check(int4['bytes_per_epoch'] < first['bytes_per_epoch'], 'int4 sends less')
     # The seeds of a comparison are those of single runs.
