@@ -122,12 +122,12 @@ qh_status qh_output_open(const char *path, qh_output **out)
     QH_TRY(st, qh_mem_strdup(path, &o->path));
     QH_TRY(st, QH_NEW_ARRAY(&o->temporary, room));
     snprintf(o->temporary, (size_t)room, "%s.tmp.%ld", path, (long)getpid());
+    replace_name(NULL, o->temporary); /* first, or a signal between the two leaves a file */
     o->stream = fopen(o->temporary, "wbe");
     if (!o->stream) {
         st = qh_fail(QH_ERESOURCE, "%s: cannot be written: %s", path, strerror(errno));
         goto out;
     }
-    replace_name(NULL, o->temporary);
     *out = o;
     o = NULL;
 out:
