@@ -58,6 +58,11 @@ typedef struct qh_parts {
 /* QH_EUSAGE for an unknown method. */
 qh_status qh_settings_parts(const qh_settings *s, qh_parts *out);
 
+/* What can be said of the settings without the data set: that models, methods, parts, partitioners,
+ * networks and accelerators exist and their descriptions are good. For a front end that would spare
+ * its user a long load; qh_scenario_run looks at everything itself. QH_EUSAGE, QH_EINPUT. */
+qh_status qh_settings_check(const qh_settings *s);
+
 /* The most devices that a run may have: ranks are what channels are squared from. */
 enum { QH_MAX_DEVICES = 4096 };
 

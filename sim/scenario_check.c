@@ -2,12 +2,22 @@
 #include "sim/scenario_check.h"
 
 #include <string.h>
+#include <strings.h>
+
+static qh_status check_model_name(const qh_settings *s)
+{
+    if (qh_model_known(s->model))
+        return QH_OK;
+    return qh_fail(QH_EUSAGE, "--model: there is no model '%s'; it has to be gcn, sage or gin",
+                   s->model);
+}
 
 static qh_status check_model(const qh_settings *s, const qh_dataset *d)
 {
-    if (!qh_model_known(s->model))
-        return qh_fail(QH_EUSAGE, "--model: there is no model '%s'; it has to be gcn, sage or gin",
-                       s->model);
+    qh_status st = check_model_name(s);
+
+    if (st < 0)
+        return st;
     if (s->devices > d->graph->n_nodes)
         return qh_fail(QH_EUSAGE,
                        "--devices: %lld devices for the %lld nodes of %s; each device needs a node",
@@ -102,5 +112,49 @@ qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const 
     QH_TRY(st, choose_parts(s, kernels, &t));
     *out = t;
 out:
+    return st;
+}
+
+/* --- without the data set --- */
+
+static bool is_preset(const char *name, int64_t n, const char *(*name_of)(int64_t i))
+{
+    for (int64_t i = 0; i < n; i++)
+        if (strcasecmp(name, name_of(i)) == 0)
+            return true;
+    return false;
+}
+
+/* A network's name where an accelerator's is wanted, or the other way round. */
+static qh_status check_kinds(const qh_settings *s)
+{
+    if (is_preset(s->net, qh_accelerator_preset_count(), qh_accelerator_preset_name))
+        return qh_fail(QH_EUSAGE, "--net: '%s' is an accelerator; it goes with --accelerator",
+                       s->net);
+    if (is_preset(s->accelerator, qh_net_preset_count(), qh_net_preset_name))
+        return qh_fail(QH_EUSAGE, "--accelerator: '%s' is a network; it goes with --net",
+                       s->accelerator);
+    return QH_OK;
+}
+
+qh_status qh_settings_check(const qh_settings *s)
+{
+    qh_train_settings t = {0};
+    qh_accelerator *accelerator = NULL;
+    qh_netmodel *net = NULL;
+    char made_by[256];
+    qh_status st;
+
+    QH_TRY(st, check_model_name(s));
+    QH_TRY(st, choose_parts(s, qh_kernels_find("fast"), &t));
+    QH_TRY(st, check_kinds(s));
+    QH_TRY(st, qh_accelerator_open(s->accelerator, &accelerator));
+    QH_TRY(st, qh_netmodel_open(s->net, s->devices > 1 ? (int)s->devices : 0, &net));
+    if (!s->partition_file)
+        QH_TRY(st, qh_partition_made_by(s->partitioner, (qh_partition_request){0}, made_by,
+                                        sizeof made_by));
+out:
+    qh_netmodel_close(net);
+    qh_accelerator_free(accelerator);
     return st;
 }

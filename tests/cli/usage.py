@@ -67,6 +67,18 @@ def wrong_calls(_):
         Run(*args, rc=rc, says=says)
 
 
+def names_are_checked_before_the_data(_):
+    for args in [['--net', 'no-such'], ['--net', 'v100'], ['--accelerator', 'switch-10g'],
+                 ['--accelerator', 'no-such'], ['--codec', 'int:9'], ['--assign', 'no-such'],
+                 ['--model', 'gat'], ['--partitioner', 'no-such'], ['--expect', 'acuracy>0']]:
+        Run('train', '/no/such/graph', *args, rc=2)
+    for args in [['--net', 'no-such'], ['--expect', 'vanilla.acuracy>0'], ['--expect', 'int8.speedup>1'],
+                 ['--bits', '2,9', '--methods', 'random']]:
+        Run('compare', '/no/such/graph', '--methods', 'vanilla', *args, rc=2)
+    Run('train', '/no/such/graph', '--net', 'v100', rc=2, says="'v100' is an accelerator")
+    Run('train', '/no/such/graph', rc=3)
+
+
 def errors_are_one_line(_):
     run = Run('train', GRAPH, '--method', 'a\nb', '--quiet', rc=2)
     check(run.err.count('\n') == 1, f'not one line: {run.err!r}')
@@ -154,5 +166,5 @@ def expectations(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main([wrong_calls, errors_are_one_line, help_names_every_option, version,
+    sys.exit(main([wrong_calls, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
                    full_disk_behind_stdout, out_of_memory, config_files, expectations]))
