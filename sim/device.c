@@ -26,8 +26,14 @@ struct fleet {
 static qh_status all_built(void *ctx)
 {
     fleet *f = ctx;
+    const qh_placement *p = f->config->placement;
     qh_volume sum = {0};
+    int n_threads = 0;
+    qh_status st;
 
+    for (int i = 0; i < p->n_devices; i++)
+        n_threads += p->team_size[i];
+    QH_TRY(st, qh_kernels_reserve(n_threads)); /* all else is allocated by now */
     for (int i = 0; i < f->config->layout->n_ranks; i++) {
         sum.bytes += f->device[i].volume.bytes;
         sum.messages += f->device[i].volume.messages;
@@ -35,7 +41,8 @@ static qh_status all_built(void *ctx)
     }
     if (f->config->ready)
         f->config->ready(f->config->ctx, &sum);
-    return QH_OK;
+out:
+    return st;
 }
 
 static qh_status build(device *d, qh_team *team, qh_trainer **out)

@@ -11,6 +11,7 @@
 #define QH_KERNEL_BACKEND_H
 
 #include "src/base/rng.h"
+#include "src/base/status.h"
 #include "src/base/view.h"
 
 #include <stdbool.h>
@@ -122,6 +123,10 @@ typedef struct qh_kernels {
 const qh_kernels *qh_kernels_find(const char *name);
 /* The instruction set that "fast" uses here: "x86-64-v4", "x86-64-v3", "generic". */
 const char *qh_kernels_isa(void);
+/* Whether the work buffers that the products of n_threads threads at once need can be had now. To
+ * be asked before the first product: OpenBLAS takes a buffer for each call in flight when it is
+ * first needed, and where memory is limited (ulimit -v) it retries for ever. QH_ERESOURCE. */
+qh_status qh_kernels_reserve(int n_threads);
 /* Every table that runs on this CPU, for tests: 0 is ref, then fast for each instruction set; NULL
  * past the last. */
 const qh_kernels *qh_kernels_list(int index);

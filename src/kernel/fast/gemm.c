@@ -1,10 +1,12 @@
 #include "src/kernel/fast/gemm.h"
 
 #include "src/base/status.h"
+#include "src/kernel/backend.h"
 
 #include <cblas.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Every device calls from its own thread, so the library must not start others. With a flavour that
  * has threads this makes it run in the caller, whatever OPENBLAS_NUM_THREADS says; in that mode
@@ -19,6 +21,23 @@ static void blas_ready(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, one_thread);
+}
+
+qh_status qh_kernels_reserve(int n_threads)
+{
+    /* A buffer is 128 MiB of address space on x86-64, of which little is touched; the rest is for
+     * the allocator's own mapping around it. */
+    const size_t bytes = (size_t)n_threads * (130 << 20);
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (room == MAP_FAILED)
+        return qh_fail(QH_ERESOURCE,
+                       "memory: the dense products of %d threads want %zu MiB of address space; "
+                       "a larger ulimit -v or fewer --devices",
+                       n_threads, bytes >> 20);
+    munmap(room, bytes);
+    return QH_OK;
 }
 
 /* What the product is added to: out itself, the bias, or 0. OpenBLAS first sweeps over out to
