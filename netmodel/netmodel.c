@@ -19,6 +19,9 @@ static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh
     const qh_yaml_node *node = qh_yaml_get(map, "model");
     qh_status st;
 
+    if (!node && qh_yaml_get(map, "peak"))
+        return qh_fail(QH_EUSAGE, "%s: 'peak' is an accelerator's; give the file to --accelerator",
+                       qh_yaml_where(y, qh_yaml_get(map, "peak")));
     if (!node)
         return qh_fail(QH_EUSAGE,
                        "%s: 'model' is missing; give model: alphabeta or another of "

@@ -6,20 +6,24 @@
 
 #include <math.h>
 
+static const char *const keys[] = {"about",          "peak",       "memory_bandwidth",
+                                   "launch",         "efficiency", "host_copy_bandwidth",
+                                   "measured_factor"};
+
 /* Every operation must be named: a forgotten one would run at full peak without anyone saying so.
  */
 static qh_status read_efficiency(const qh_yaml *y, const qh_yaml_node *root, qh_accelerator *a)
 {
     const qh_yaml_node *map = qh_yaml_get(root, "efficiency");
-    const char *keys[QH_OP_ASSIGN];
+    const char *names[QH_OP_ASSIGN];
     qh_status st;
 
     for (int op = QH_OP_SPMM; op <= QH_OP_ASSIGN; op++)
-        keys[op - QH_OP_SPMM] = qh_op_name(op);
+        names[op - QH_OP_SPMM] = qh_op_name(op);
     if (!map)
         return qh_fail(QH_EUSAGE, "%s: 'efficiency' is missing; give efficiency: {spmm: 0.5, ...}",
                        qh_yaml_where(y, root));
-    QH_TRY(st, qh_yaml_check_keys(y, map, keys, (int64_t)QH_COUNT(keys)));
+    QH_TRY(st, qh_yaml_check_keys(y, map, names, (int64_t)QH_COUNT(names)));
     for (int op = QH_OP_SPMM; op <= QH_OP_ASSIGN; op++) {
         double *e = &a->efficiency[op];
 
@@ -36,12 +40,12 @@ out:
 
 static qh_status read_accelerator(const qh_yaml *y, const qh_yaml_node *map, qh_accelerator *a)
 {
-    static const char *const keys[] = {"about",          "peak",       "memory_bandwidth",
-                                       "launch",         "efficiency", "host_copy_bandwidth",
-                                       "measured_factor"};
     const char *about = "";
     qh_status st;
 
+    if (qh_yaml_get(map, "model"))
+        return qh_fail(QH_EUSAGE, "%s: 'model' is a network's; give the file to --net",
+                       qh_yaml_where(y, qh_yaml_get(map, "model")));
     QH_TRY(st, qh_yaml_check_keys(y, map, keys, (int64_t)QH_COUNT(keys)));
     if (qh_yaml_get(map, "about"))
         QH_TRY(st, qh_yaml_text(y, qh_yaml_get(map, "about"), "about", &about));
@@ -76,6 +80,22 @@ out:
     qh_accelerator_free(a);
     qh_yaml_free(y);
     return st;
+}
+
+bool qh_accelerator_describes(const char *path)
+{
+    const qh_yaml_node *map;
+    qh_yaml *y = NULL;
+    bool found = false;
+
+    if (qh_preset_parse("accelerator", NULL, 0, path, &y) < 0)
+        return false;
+    map = qh_yaml_root(y);
+    for (size_t i = 1; i < QH_COUNT(keys); i++) /* networks have an "about" too */
+        found = found || qh_yaml_get(map, keys[i]);
+    found = found && !qh_yaml_get(map, "model");
+    qh_yaml_free(y);
+    return found;
 }
 
 void qh_accelerator_free(qh_accelerator *a)

@@ -24,6 +24,8 @@ typedef struct qh_accelerator {
 
 /* A preset's NAME or a FILE.yaml. */
 qh_status qh_accelerator_open(const char *name_or_file, qh_accelerator **out);
+/* Whether a file, right or wrong, is meant for an accelerator: keys of one and no model. */
+bool qh_accelerator_describes(const char *path);
 void qh_accelerator_free(qh_accelerator *a);
 void qh_accelerator_show(const qh_accelerator *a, FILE *out);
 int64_t qh_accelerator_preset_count(void);

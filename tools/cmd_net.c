@@ -113,7 +113,6 @@ static qh_status show(const net_options *o, const char *name)
 {
     const family *f = NULL;
     int64_t number;
-    qh_status st;
 
     if (!find_preset(name, &f, &number) && o->yaml)
         return qh_fail(QH_EUSAGE, "--yaml: '%s' is no preset; qhalo net list has them", name);
@@ -123,17 +122,7 @@ static qh_status show(const net_options *o, const char *name)
     }
     if (f)
         return f == &families[0] ? show_network(name, o->devices) : show_accelerator(name);
-    /* A file, or a mistake: a description of a network unless it reads as an accelerator's. */
-    st = show_network(name, o->devices);
-    if (st < 0 && strstr(name, ".yaml")) {
-        char error[QH_ERROR_TEXT_BYTES];
-
-        snprintf(error, sizeof error, "%s", qh_error_text());
-        if (show_accelerator(name) == QH_OK)
-            return QH_OK;
-        qh_error_set_text(error);
-    }
-    return st;
+    return qh_accelerator_describes(name) ? show_accelerator(name) : show_network(name, o->devices);
 }
 
 static qh_status run(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include "src/graph/npy.h"
 #include "src/graph/storage.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,11 +61,17 @@ static qh_status read_meta(folder *f)
     char path[4096];
     json_error_t error;
     json_t *meta = NULL, *name;
+    FILE *file;
     qh_status st = QH_OK;
 
     if (snprintf(path, sizeof path, "%s/meta.json", f->path) >= (int)sizeof path)
         return qh_fail(QH_EINPUT, "%.64s...: a path of more than 4096 bytes", f->path);
-    meta = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    file = fopen(path, "re");
+    if (!file)
+        return qh_fail(QH_EINPUT, "%s: %s; name, nodes, features and classes are wanted", path,
+                       strerror(errno));
+    meta = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+    fclose(file);
     if (!meta && error.line > 0)
         return qh_fail(QH_EINPUT, "%s:%d: %s; a JSON object is right", path, error.line,
                        error.text);

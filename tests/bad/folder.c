@@ -202,7 +202,7 @@ static const row rows[] = {
      SAYS("split.npy", "shape [13]; [12]")},
     {"split absent", DENSE, "split.npy", DROP, SAYS("split.npy", "No such file")},
 
-    {"meta absent", DENSE, "meta.json", DROP, SAYS("meta.json", "No such file")},
+    {"meta absent", DENSE, "meta.json", DROP, SAYS("meta.json: No such file", "name")},
     {"meta a list", DENSE, "meta.json", .how = TEXT, .text = "[1]", SAYS("meta.json", "name")},
     {"meta broken", META("\"name\": \"a\",\n\"nodes\": 12,,\n", ":3: ")},
     {"meta key twice", META("\"name\": \"a\",\n\"nodes\": 12,\n\"nodes\": 13\n", "duplicate")},

@@ -26,6 +26,7 @@ static const struct {
     const char *text, *error; /* a part of the error text */
 } bad[] = {
     {"about: \"x\"\n", ":1: 'model' is missing"},
+    {"about: \"x\"\npeak: 1TFLOP/s\n", ":2: 'peak' is an accelerator's"},
     {"model: alphabet\nlatency: 1us\nbandwidth: 1GB/s\n", ":1: there is no network model"},
     {"model: alphabet\nlatency: 1us\nbandwidth: 1GB/s\n", "did you mean 'alphabeta'"},
     {"model: alphabeta\nlatency: 1us\n", "bandwidth"},

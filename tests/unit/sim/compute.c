@@ -10,16 +10,24 @@
 static const char all_ops[] = "{spmm: 0.5, gemm: 0.25, elementwise: 1, loss: 1, optimizer: 1, "
                               "quantize: 1, dequantize: 1, assign: 1}";
 
-static qh_status open_text(const char *head, const char *efficiency, qh_accelerator **out)
+/* A file of its own, whose XXXXXX in path are filled in. */
+static void write_file(char *path, const char *head, const char *rest)
 {
-    char path[] = "/tmp/qh_accXXXXXX.yaml";
     int fd = mkstemps(path, 5);
     FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-    qh_status st;
 
     ck_assert_ptr_nonnull(f);
-    fprintf(f, "%sefficiency: %s\n", head, efficiency);
+    fprintf(f, "%s%s\n", head, rest);
     fclose(f);
+}
+
+static qh_status open_text(const char *head, const char *efficiency, qh_accelerator **out)
+{
+    char path[] = "/tmp/qh_accXXXXXX.yaml", rest[256];
+    qh_status st;
+
+    snprintf(rest, sizeof rest, "efficiency: %s", efficiency);
+    write_file(path, head, rest);
     st = qh_accelerator_open(path, out);
     unlink(path);
     return st;
@@ -97,6 +105,7 @@ static const struct {
     {"peak: 1TFLOP/s\nmemory_bandwidth: 1GB/s\nlaunch: 1us\n", "{spnm: 0.5}", "did you mean"},
     {"peak: 1TFLOP/s\nmemory_bandwidth: 1GB/s\nlaunch: 1us\n", "{spmm: 0}", "efficiency of 0"},
     {"peak: 1TFLOP/s\nmemory_bandwidth: 1GB/s\nlaunch: 1us\n", "{spmm: 1.5}", ":4"},
+    {"model: loggp\nlaunch: 1us\n", all_ops, ":1: 'model' is a network's"},
 };
 
 START_TEST(bad_descriptions_are_refused_by_line)
@@ -107,6 +116,32 @@ START_TEST(bad_descriptions_are_refused_by_line)
     ck_assert_ptr_null(a);
     ck_assert_msg(strstr(qh_error_text(), bad[_i].error) != NULL, "'%s' lacks '%s'",
                   qh_error_text(), bad[_i].error);
+}
+END_TEST
+
+START_TEST(files_for_accelerators_are_known)
+{
+    static const struct {
+        const char *text;
+        bool is_one;
+    } row[] = {
+        {"peak: 1TFLOP/s\n", true},
+        {"peek: 1TFLOP/s\nlaunch: 1us\n", true},
+        {"about: x\n", false},
+        {"model: loggp\npeak: 1TFLOP/s\n", false},
+        {"- peak\n", false},
+        {"peak: [\n", false},
+        {"", false},
+    };
+
+    for (size_t i = 0; i < QH_COUNT(row); i++) {
+        char path[] = "/tmp/qh_accXXXXXX.yaml";
+
+        write_file(path, row[i].text, "");
+        ck_assert_msg(qh_accelerator_describes(path) == row[i].is_one, "'%s'", row[i].text);
+        unlink(path);
+    }
+    ck_assert(!qh_accelerator_describes("/nonexistent.yaml"));
 }
 END_TEST
 
@@ -144,6 +179,7 @@ Suite *suite(void)
     tcase_add_test(t, measured_and_staged_by_hand);
     tcase_add_loop_test(t, bad_descriptions_are_refused_by_line, 0, (int)QH_COUNT(bad));
     tcase_add_test(t, every_preset_opens_and_shows);
+    tcase_add_test(t, files_for_accelerators_are_known);
     suite_add_tcase(s, t);
     return s;
 }
