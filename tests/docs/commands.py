@@ -2,9 +2,10 @@
 """Runs every command that README.md and docs/*.md show, so that no page goes stale.
 
 A command is a line of a fenced block marked `sh`; a line that ends in a backslash goes on in the
-next. The blocks of one page run in order in one empty folder, with the built qhalo first on the PATH.
-A line may carry `# exit N` for a status other than 0. tools/demo and tools/test are left to the CI
-run, tools/bench_* to whoever measures.
+next. A block marked `yaml` whose first line is `# NAME.yaml` is written to that file. The blocks of
+one page are taken in order in one empty folder, with the built qhalo first on the PATH. A line may
+carry `# exit N` for a status other than 0. tools/demo and tools/test are left to the CI run,
+tools/bench_* to whoever measures.
 
     commands.py QHALO SOURCE_FOLDER [PAGE]
 """
@@ -20,44 +21,74 @@ from pathlib import Path
 LEFT_OUT = re.compile(r"^(tools/(demo|test|bench_\w+)|git clone|cd )")
 
 
-def commands(page):
-    """(line number, command) of each command in a page."""
-    inside, command, first = False, "", 0
+FILE_NAME = re.compile(r"# (\w[\w.-]*\.yaml)$")
+
+
+def blocks(page):
+    """(line number of its first line, language, lines) of each fenced block of a page."""
+    language, body, first = None, [], 0
     for number, line in enumerate(page.read_text().splitlines(), 1):
-        if line.startswith("```"):
-            inside = line.strip() == "```sh"
-        elif inside and line.strip():
-            first = first or number
-            command += line.rstrip("\\") if line.endswith("\\") else line
-            if not line.endswith("\\"):
-                yield first, command.strip()
-                command, first = "", 0
+        if not line.startswith("```"):
+            body.append(line)
+        elif language is None:
+            language, body, first = line[3:].strip(), [], number + 1
+        else:
+            yield first, language, body
+            language = None
+    if language is not None:
+        sys.exit(f"{page}:{first - 1}: this block has no end")
+
+
+def commands(first, body):
+    """(line number, command) of each command in the lines of a block."""
+    command, start = "", 0
+    for number, line in enumerate(body, first):
+        if not line.strip():
+            continue
+        start = start or number
+        command += line.rstrip("\\")
+        if not line.endswith("\\"):
+            yield start, command.strip()
+            command, start = "", 0
+
+
+def write_file(body, folder):
+    """Leaves the file that a block shows, if its first line names one."""
+    name = FILE_NAME.match(body[0]) if body else None
+    if name:
+        Path(folder, name.group(1)).write_text("\n".join(body) + "\n")
+
+
+def run_command(where, command, source, folder, environment):
+    """Whether it ended as the page says; None where it is not run here."""
+    shared = source.parent / "shared"
+    expected = re.search(r"# exit (\d+)", command)
+    expected = int(expected.group(1)) if expected else 0
+    if LEFT_OUT.match(command) or ("../shared" in command and not shared.is_dir()):
+        return None
+    command = command.replace("../shared", shlex.quote(str(shared)))
+    start = time.monotonic()
+    result = subprocess.run(["bash", "-c", command], cwd=folder, env=environment,
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    good = result.returncode == expected
+    print(f"{'ok' if good else 'FAILED'} {where} ({time.monotonic() - start:.1f} s): {command}")
+    if not good:
+        print(f"exit {result.returncode}, not {expected}\n{result.stdout}{result.stderr}")
+    return good
 
 
 def run(page, qhalo, source, folder):
     """Number of commands run and of those that failed."""
     environment = dict(os.environ, PATH=f"{qhalo.parent}:{os.environ['PATH']}")
-    shared = source.parent / "shared"
-    done = failed = 0
-    for number, command in commands(page):
-        expected = re.search(r"# exit (\d+)", command)
-        expected = int(expected.group(1)) if expected else 0
-        if LEFT_OUT.match(command):
-            continue
-        if "../shared" in command:
-            if not shared.is_dir():
-                continue
-            command = command.replace("../shared", shlex.quote(str(shared)))
-        start = time.monotonic()
-        result = subprocess.run(["bash", "-c", command], cwd=folder, env=environment,
-                                stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        done += 1
-        verdict = "ok" if result.returncode == expected else "FAILED"
-        print(f"{verdict} {page.name}:{number} ({time.monotonic() - start:.1f} s): {command}")
-        if result.returncode != expected:
-            failed += 1
-            print(f"exit {result.returncode}, not {expected}\n{result.stdout}{result.stderr}")
-    return done, failed
+    verdicts = []
+    for first, language, body in blocks(page):
+        if language == "yaml":
+            write_file(body, folder)
+        elif language == "sh":
+            for number, command in commands(first, body):
+                verdicts.append(run_command(f"{page.name}:{number}", command, source, folder,
+                                            environment))
+    return len(verdicts) - verdicts.count(None), verdicts.count(False)
 
 
 def main():
