@@ -287,6 +287,7 @@ static qh_status check(const compare_options *o, qh_settings *s, const method_li
     qh_status st;
 
     QH_TRY(st, check_expectations(&o->front.expect, methods));
+    QH_TRY(st, qh_runfolder_check(o->front.out));
     for (int64_t i = 0; i < methods->n; i++) {
         QH_TRY(st, qh_options_set(qh_scenario_options, s, "--methods", "method", methods->name[i]));
         QH_TRY(st, qh_settings_check(s));

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct data_options {
     char *output;
@@ -185,6 +186,17 @@ out:
     return st;
 }
 
+/* What is read may be mapped while the same file is written. */
+static qh_status check_apart(const char *name, const char *path)
+{
+    struct stat from, to;
+
+    if (stat(name, &from) != 0 || stat(path, &to) != 0 || from.st_dev != to.st_dev ||
+        from.st_ino != to.st_ino)
+        return QH_OK;
+    return qh_fail(QH_EUSAGE, "-o: %s is the data set itself; give another file or folder", path);
+}
+
 /* --- the command --- */
 
 static qh_status carry_out(const char *action, const char *name, const data_options *o)
@@ -197,10 +209,12 @@ static qh_status carry_out(const char *action, const char *name, const data_opti
         QH_TRY(st, info(o, d));
     } else {
         QH_TRY(st, check_output(o->output));
-        if (strcmp(action, "synth") == 0)
+        if (strcmp(action, "synth") == 0) {
             QH_TRY(st, qh_synth_new(strncmp(name, "synth:", 6) ? name : name + 6, &d));
-        else
+        } else {
+            QH_TRY(st, check_apart(name, o->output));
             QH_TRY(st, qh_dataset_open(name, &d));
+        }
         QH_TRY(st, write_dataset(d, o->output));
     }
 out:

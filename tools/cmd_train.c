@@ -4,6 +4,7 @@
 #include "tools/expect.h"
 #include "tools/json.h"
 #include "tools/run.h"
+#include "tools/runfolder.h"
 #include "tools/stop.h"
 #include "tools/summary.h"
 
@@ -32,6 +33,7 @@ static qh_status check(const qh_front *front, const qh_settings *s)
 
     QH_TRY(st, qh_expect_check(&front->expect, sample));
     QH_TRY(st, qh_settings_check(s));
+    QH_TRY(st, qh_runfolder_check(front->out));
 out:
     json_decref(sample);
     return st;

@@ -6,6 +6,7 @@
 #include "tools/summary.h"
 #include "tools/version.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -68,6 +69,41 @@ static qh_status open_epochs(qh_runfolder *f)
 out:
     qh_mem_free(path);
     return st;
+}
+
+/* Whether the entry of the folder at path tells of a run that was made there. */
+static bool is_of_run(const char *path, const char *name)
+{
+    static const char *const marks[] = {"run.json", "epochs.csv", "compare.csv"};
+    char epochs[4096];
+
+    for (size_t i = 0; i < QH_COUNT(marks); i++)
+        if (strcmp(name, marks[i]) == 0)
+            return true;
+    snprintf(epochs, sizeof epochs, "%s/%s/epochs.csv", path, name);
+    return strstr(name, "-seed") && qh_file_exists(epochs); /* compare's runs */
+}
+
+qh_status qh_runfolder_check(const char *path)
+{
+    DIR *d = path ? opendir(path) : NULL;
+    bool used = false, of_run = false;
+    const struct dirent *e;
+
+    if (!d)
+        return QH_OK; /* what is wrong with it shows when it is made */
+    while ((e = readdir(d)) && !of_run)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            used = true;
+            of_run = is_of_run(path, e->d_name);
+        }
+    closedir(d);
+    if (used && !of_run)
+        return qh_fail(QH_EUSAGE,
+                       "--out: %s holds files, and none of an earlier run; give a new or an empty "
+                       "folder",
+                       path);
+    return QH_OK;
 }
 
 qh_status qh_runfolder_open(const char *path, qh_runfolder **out)

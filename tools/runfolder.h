@@ -12,6 +12,11 @@
 
 typedef struct qh_runfolder qh_runfolder;
 
+/* Refuses a folder that holds something, but no run: somebody's files would stand among those of
+ * the run. NULL, a path that is not there, an empty folder and an old run (or comparison, or what a
+ * stopped one left) are fine. QH_EUSAGE. */
+qh_status qh_runfolder_check(const char *path);
+
 qh_status qh_runfolder_open(const char *path, qh_runfolder **out);
 
 qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row);

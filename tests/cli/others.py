@@ -100,6 +100,18 @@ def synth_without_prefix(folder):
     check(os.path.getsize(folder + '/g.qhd') > 1000, 'no file')
 
 
+def over_itself(folder):
+    """A data set is not written over itself, by whatever name."""
+    qhd, neutral = folder + '/g.qhd', folder + '/neutral'
+    Run('data', 'synth', GRAPH, '-o', qhd, '--quiet')
+    Run('data', 'convert', qhd, '-o', neutral + '/', '--quiet')
+    os.symlink(qhd, folder + '/h.qhd')
+    for name, path in [(qhd, qhd), (qhd, folder + '/h.qhd'), (neutral, neutral + '/'),
+                       (neutral + '/', folder + '/./neutral')]:
+        Run('data', 'convert', name, '-o', path, rc=2, says='^qhalo: -o: .* is the data set itself')
+    Run('data', 'convert', qhd, '-o', folder + '/other.qhd', '--quiet')
+
+
 def interrupted_writing(folder):
     """Ctrl-C while a file is written: 130 and nothing left of it."""
     words = [QHALO, 'data', 'synth', 'synth:arxiv,scale=0.3', '-o', folder + '/g.qhd']
@@ -149,4 +161,4 @@ def nets(folder):
 if __name__ == '__main__':
     sys.exit(main([compare_table, compare_json, compare_expectations, compare_folder,
                    compare_without_gnuplot, data_round_trip, synth_without_prefix,
-                   interrupted_writing, partition_report, nets]))
+                   over_itself, interrupted_writing, partition_report, nets]))

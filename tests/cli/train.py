@@ -124,6 +124,23 @@ def a_second_run_takes_the_place_of_the_first(folder):
     no_leftovers(folder)
 
 
+def only_over_a_run(folder):
+    """A folder with something else in it stays as it is."""
+    other, left = folder + '/other', folder + '/left'
+    os.mkdir(other)
+    os.mkdir(left)
+    for path in [other + '/notes.txt', left + '/epochs.csv']:
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('mine')
+    for words in [['train', *SMALL], ['compare', *SMALL, '--methods', 'vanilla']]:
+        Run(*words, '--out', other, rc=2, says='^qhalo: --out: .*other holds files')
+        same(os.listdir(other), ['notes.txt'], 'files')
+    Run('train', *SMALL, '--out', left, '--quiet')  # what a killed run left
+    Run('compare', *SMALL, '--methods', 'vanilla', '--out', folder + '/cmp', '--quiet')
+    os.remove(folder + '/cmp/compare.csv')
+    Run('compare', *SMALL, '--methods', 'vanilla', '--out', folder + '/cmp', '--quiet')
+
+
 def of_host(run):
     """run.json without what may differ between hosts and moments."""
     del run['host']
@@ -194,5 +211,6 @@ def read_csv_text(path):
 if __name__ == '__main__':
     sys.exit(main([summary_is_the_contract, one_device_sends_nothing, folder_agrees_with_itself,
                    what_was_sent_is_said,
-                   metrics_only_where_evaluated, a_second_run_takes_the_place_of_the_first, repeats,
+                   metrics_only_where_evaluated, a_second_run_takes_the_place_of_the_first,
+                   only_over_a_run, repeats,
                    stderr_of_a_pipe, interrupted]))
