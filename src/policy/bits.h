@@ -22,6 +22,8 @@ typedef struct qh_bits_config {
     int n_widths;
     int64_t assign_every; /* epochs between assignments, >= 1 */
     uint64_t seed;
+    int64_t n_nodes; /* of the graph, and layers of the model: what a file may name; 0: any */
+    int n_layers;
     const char *argument; /* borrowed; the text after ':' of --assign, NULL: none */
 } qh_bits_config;
 
@@ -47,8 +49,8 @@ typedef struct qh_bits_ops {
     /* Whether widths are chosen anew in this epoch (the same answer on every rank); always in
      * epoch 0. */
     bool (*changes)(const qh_bits_config *c, int32_t epoch);
-    /* Fills width[n_messages] with widths of the configuration (or of the file). Any thread.
-     * Depends on config, state and request alone. */
+    /* Fills width[n_messages] with widths of the configuration. Any thread. Depends on config,
+     * state and request alone. */
     qh_status (*assign)(const qh_bits_config *c, const qh_bits_state *state,
                         const qh_bits_request *r, uint8_t *width);
 } qh_bits_ops;

@@ -5,7 +5,7 @@
  *                                      backward), which wins over the short form
  *
  * separated by blanks or tabs; '#' begins a comment; empty lines are fine. A message that no line
- * speaks of gets the widest of --bits. */
+ * speaks of gets the widest of --bits, and no line gives a width that --bits has not. */
 #include "src/base/file.h"
 #include "src/base/mem.h"
 #include "src/policy/members.h"
@@ -84,10 +84,39 @@ static int split(const char *line, int64_t n, field f[MAX_FIELDS])
     return count;
 }
 
-static qh_status parse_line(const char *path, int64_t line, const field *f, int n, entry *out)
+static bool is_of_bits(const qh_bits_config *c, int64_t width)
 {
+    for (int i = 0; i < c->n_widths; i++)
+        if (c->width[i] == width)
+            return true;
+    return false;
+}
+
+/* Whether the run has what the line names. */
+static qh_status check_range(const qh_bits_config *c, int64_t line, int64_t layer, int64_t node,
+                             int64_t width)
+{
+    if (c->n_layers > 0 && layer >= c->n_layers)
+        return qh_fail(QH_EINPUT, "%s:%lld: there is no layer %lld; the last of %d is %d",
+                       c->argument, (long long)line, (long long)layer, c->n_layers,
+                       c->n_layers - 1);
+    if (c->n_nodes > 0 && node >= c->n_nodes)
+        return qh_fail(QH_EINPUT, "%s:%lld: there is no node %lld; the last of %lld is %lld",
+                       c->argument, (long long)line, (long long)node, (long long)c->n_nodes,
+                       (long long)c->n_nodes - 1);
+    if (!is_of_bits(c, width))
+        return qh_fail(QH_EINPUT, "%s:%lld: %lld is not one of --bits; add it there", c->argument,
+                       (long long)line, (long long)width);
+    return QH_OK;
+}
+
+static qh_status parse_line(const qh_bits_config *c, int64_t line, const field *f, int n,
+                            entry *out)
+{
+    const char *path = c->argument;
     int64_t layer = -1, node, width;
     int direction = -1;
+    qh_status st;
 
     if (n != 2 && n != 4)
         return qh_fail(QH_EINPUT,
@@ -105,8 +134,10 @@ static qh_status parse_line(const char *path, int64_t line, const field *f, int 
     if (!number(f[n - 1], 32, &width) || !qh_bits_is_width(width))
         return qh_fail(QH_EINPUT, "%s:%lld: '%.*s' is not a bit-width; 1 to 8, 16 or 32", path,
                        (long long)line, f[n - 1].length, f[n - 1].text);
+    QH_TRY(st, check_range(c, line, layer, node, width));
     *out = (entry){key_of(layer, direction, node), line, (uint8_t)width};
-    return QH_OK;
+out:
+    return st;
 }
 
 static qh_status add(qh_bits_state *s, entry e)
@@ -171,7 +202,7 @@ static qh_status open_state(const qh_bits_config *c, qh_bits_state **out)
         entry e = {0};
 
         if (n_fields > 0) {
-            QH_TRY(st, parse_line(c->argument, line, f, n_fields, &e));
+            QH_TRY(st, parse_line(c, line, f, n_fields, &e));
             QH_TRY(st, add(s, e));
         }
         at += n + 1;

@@ -67,6 +67,17 @@ def wrong_calls(_):
         Run(*args, rc=rc, says=says)
 
 
+def widths_of_a_file(folder):
+    path = folder + '/bits'
+    words = ['train', *SMALL, '--assign', 'file:' + path, '--bits', '2,4', '--quiet']
+    for line, says in [('120 4', 'no node 120'), ('2 forward 0 4', 'no layer 2'),
+                       ('0 8', '8 is not one of --bits')]:
+        write(folder, 'bits', f'119 4\n{line}\n')
+        Run(*words, rc=3, says=f'^qhalo: {path}:2: .*{says}')
+    write(folder, 'bits', '119 4\n1 backward 0 2\n')
+    Run(*words)
+
+
 def names_are_checked_before_the_data(_):
     for args in [['--net', 'no-such'], ['--net', 'v100'], ['--accelerator', 'switch-10g'],
                  ['--accelerator', 'no-such'], ['--codec', 'int:9'], ['--assign', 'no-such'],
@@ -166,5 +177,5 @@ def expectations(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main([wrong_calls, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
+    sys.exit(main([wrong_calls, widths_of_a_file, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
                    full_disk_behind_stdout, out_of_memory, config_files, expectations]))

@@ -24,7 +24,7 @@ static qh_status open_text(const char *text, size_t size, qh_bits_state **out)
     ck_assert_uint_eq(fwrite(text, 1, size, f), size);
     ck_assert_int_eq(fclose(f), 0);
     config.argument = path;
-    ck_assert_int_eq(qh_bits_parse("--bits", "2,4,8", &config), QH_OK);
+    ck_assert_int_eq(qh_bits_parse("--bits", "1,2,3,4,5,6,7,8,16,32", &config), QH_OK);
     st = qh_bits_find("file")->open(&config, out);
     unlink(path);
     return st;
@@ -36,16 +36,16 @@ START_TEST(lines_are_heard)
                                "5 2\n"
                                "\n"
                                "  7\t16   # more\r\n"
-                               "1 backward 5 32\n"
+                               "1 backward 5 1\n"
                                "0 forward 2147483647 3#last";
     static const int32_t node[] = {5, 7, 6, 2147483647, 0};
     static const struct {
         int layer, direction;
         uint8_t width[5];
-    } row[] = {{0, 0, {2, 16, 8, 3, 8}},
-               {0, 1, {2, 16, 8, 8, 8}},
-               {1, 0, {2, 16, 8, 8, 8}},
-               {1, 1, {32, 16, 8, 8, 8}}};
+    } row[] = {{0, 0, {2, 16, 32, 3, 32}},
+               {0, 1, {2, 16, 32, 32, 32}},
+               {1, 0, {2, 16, 32, 32, 32}},
+               {1, 1, {1, 16, 32, 32, 32}}};
     const qh_bits_ops *ops = qh_bits_find("file");
     qh_bits_state *state = NULL;
 
@@ -104,6 +104,31 @@ START_TEST(errors_name_the_line)
 }
 END_TEST
 
+/* What the run has not is an error too: nodes, layers, widths. */
+START_TEST(lines_stay_in_the_run)
+{
+    static const struct {
+        const char *text, *what;
+    } bad[] = {{"119 4\n120 4\n", ":2: there is no node 120; the last of 120 is 119"},
+               {"1 forward 1 4\n2 forward 1 4\n", ":2: there is no layer 2"},
+               {"1 2\n\n2 3\n", ":3: 3 is not one of --bits"}};
+    qh_bits_config c = {.n_nodes = 120, .n_layers = 2};
+    qh_bits_state *state = NULL;
+
+    ck_assert_int_eq(qh_bits_parse("--bits", "2,4", &c), QH_OK);
+    for (size_t i = 0; i < QH_COUNT(bad); i++) {
+        FILE *f;
+
+        c.argument = "bits-range";
+        f = fopen(c.argument, "w");
+        ck_assert(f && fputs(bad[i].text, f) >= 0 && fclose(f) == 0);
+        ck_assert_int_eq(qh_bits_find("file")->open(&c, &state), QH_EINPUT);
+        ck_assert_msg(strstr(qh_error_text(), bad[i].what) != NULL, "%s", qh_error_text());
+    }
+    unlink("bits-range");
+}
+END_TEST
+
 /* Many lines, so that the table grows; out of memory anywhere is an error, and leaks nothing. */
 START_TEST(long_files_and_no_memory)
 {
@@ -148,6 +173,7 @@ Suite *suite(void)
     config.assign_every = 50;
     tcase_add_test(t, lines_are_heard);
     tcase_add_test(t, errors_name_the_line);
+    tcase_add_test(t, lines_stay_in_the_run);
     tcase_add_test(t, long_files_and_no_memory);
     suite_add_tcase(s, t);
     return s;
