@@ -284,6 +284,8 @@ out:
 /* Everything but what needs the data set, which may take long to load. */
 static qh_status check(const compare_options *o, qh_settings *s, const method_list *methods)
 {
+    bool uses_bits = false;
+    qh_parts parts = {0};
     qh_status st;
 
     QH_TRY(st, check_expectations(&o->front.expect, methods));
@@ -291,7 +293,10 @@ static qh_status check(const compare_options *o, qh_settings *s, const method_li
     for (int64_t i = 0; i < methods->n; i++) {
         QH_TRY(st, qh_options_set(qh_scenario_options, s, "--methods", "method", methods->name[i]));
         QH_TRY(st, qh_settings_check(s));
+        QH_TRY(st, qh_settings_parts(s, &parts));
+        uses_bits = uses_bits || parts.assign;
     }
+    qh_run_note_bits(&o->front, uses_bits);
 out:
     return st;
 }
@@ -329,8 +334,8 @@ static qh_status run(int argc, char **argv)
         QH_TRY(st, qh_args_scan_file(&args, o.front.config, refuse_parts, NULL));
     QH_TRY(st, qh_args_want(&args, "compare", 1, "DATASET"));
     QH_TRY(st, read_methods(o.methods, &methods));
-    QH_TRY(st, check(&o, &s, &methods));
     qh_console_start(o.front.quiet);
+    QH_TRY(st, check(&o, &s, &methods));
     QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
     qh_stop_arm();
     QH_TRY(st, compare(&o, &s, args.operand[0], d, &methods));

@@ -205,6 +205,9 @@ static qh_status carry_out(const char *action, const char *name, const data_opti
     qh_status st;
 
     if (strcmp(action, "info") == 0) {
+        if (o->output)
+            QH_TRY(st,
+                   qh_fail(QH_EUSAGE, "-o: is for data synth and convert; info writes nothing"));
         QH_TRY(st, qh_dataset_open(name, &d));
         QH_TRY(st, info(o, d));
     } else {

@@ -135,12 +135,17 @@ static qh_status run(int argc, char **argv)
     QH_TRY(st, qh_args_read(&args, argc, argv));
     if (args.n_operands > 0 && strcmp(args.operand[0], "list") == 0) {
         QH_TRY(st, qh_args_want(&args, "net", 1, "list"));
+        if (o.yaml || o.devices)
+            QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: is for net show NAME; net list lists names",
+                               o.yaml ? "yaml" : "devices"));
         if (o.json)
             QH_TRY(st, list_json());
         else
             list_text();
     } else if (args.n_operands > 0 && strcmp(args.operand[0], "show") == 0) {
         QH_TRY(st, qh_args_want(&args, "net", 2, "show NAME"));
+        if (o.json)
+            QH_TRY(st, qh_fail(QH_EUSAGE, "--json: is for net list; net show is for reading"));
         QH_TRY(st, show(&o, args.operand[1]));
     } else if (args.n_operands > 0) {
         st = qh_fail(QH_EUSAGE, "net: there is no '%s' here; it is list or show NAME",

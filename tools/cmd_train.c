@@ -75,6 +75,7 @@ static qh_status run(int argc, char **argv)
     qh_settings s = {0};
     qh_arg_set sets[] = {{options, &front}, {qh_scenario_options, &s}};
     qh_args args = {.set = sets, .n_sets = QH_COUNT(sets)};
+    qh_parts parts = {0};
     qh_dataset *d = NULL;
     qh_status st;
 
@@ -82,6 +83,8 @@ static qh_status run(int argc, char **argv)
     QH_TRY(st, qh_args_want(&args, "train", 1, "DATASET"));
     QH_TRY(st, check(&front, &s));
     qh_console_start(front.quiet);
+    QH_TRY(st, qh_settings_parts(&s, &parts));
+    qh_run_note_bits(&front, parts.assign != NULL);
     QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
     qh_stop_arm();
     QH_TRY(st, train(&front, &s, args.operand[0], d));

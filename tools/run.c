@@ -29,19 +29,51 @@ static qh_status take_one(void *ctx, const char *where, const char *name, const 
     return qh_args_store(r->args, where, name, text);
 }
 
+/* Options of one source that say the same thing, or nothing. */
+typedef struct given {
+    bool bits, partition, partitioner;
+} given;
+
+static qh_status note_given(void *ctx, const char *where, const char *name, const char *text)
+{
+    given *g = ctx;
+
+    (void)text;
+    g->bits = g->bits || strcmp(name, "bits") == 0;
+    g->partition = g->partition || strcmp(name, "partition") == 0;
+    g->partitioner = g->partitioner || strcmp(name, "partitioner") == 0;
+    if (g->partition && g->partitioner)
+        return qh_fail(QH_EUSAGE,
+                       "%s: --partition and --partitioner both say who has what; give "
+                       "one of them",
+                       where);
+    return QH_OK;
+}
+
+void qh_run_note_bits(const qh_front *front, bool uses)
+{
+    if (front->bits_given && !uses)
+        qh_console_note("qhalo: note: --bits is for --assign and methods that choose widths; it "
+                        "does nothing here");
+}
+
 qh_status qh_run_read(qh_args *a, qh_settings *s, qh_front *front, int argc, char **argv)
 {
     reading config = {a, s, "config"}, recipe = {a, s, "recipe"};
+    given in_file = {0}, in_line = {0};
     qh_status st;
 
     QH_TRY(st, qh_args_default(a));
     QH_TRY(st, qh_args_scan(a, argc, argv, take_one, &config));
+    QH_TRY(st, qh_args_scan(a, argc, argv, note_given, &in_line));
     if (front->config) {
+        QH_TRY(st, qh_args_scan_file(a, front->config, note_given, &in_file));
         QH_TRY(st, qh_args_scan_file(a, front->config, take_one, &recipe));
         QH_TRY(st, qh_args_scan_file(a, front->config, qh_args_store, a));
     }
     QH_TRY(st, qh_args_scan(a, argc, argv, take_one, &recipe));
     QH_TRY(st, qh_args_scan(a, argc, argv, qh_args_store, a));
+    front->bits_given = in_file.bits || in_line.bits;
 out:
     return st;
 }

@@ -12,6 +12,7 @@ typedef struct qh_front {
     char *config, *out;
     bool json, quiet;
     qh_text_list expect;
+    bool bits_given; /* not an option: set by qh_run_read where --bits was */
 } qh_front;
 
 /* Rows for a command's own table, whose settings begin with a qh_front. */
@@ -30,6 +31,10 @@ typedef struct qh_front {
         "config", QH_OPT_TEXT, offsetof(qh_front, config),                                         \
             .value = "FILE.yaml", .help = "options as KEY: VALUE lines; the command line wins"     \
     }
+
+/* Tells of --bits when nothing of the run chooses among widths: otherwise it would be ignored
+ * without a word. uses: whether something does. */
+void qh_run_note_bits(const qh_front *front, bool uses);
 
 /* Fills the sets of a: defaults; the configuration file, its recipe first; the command line, its
  * recipe first. So a recipe gives way to every single option, wherever it stands. s is the settings

@@ -54,6 +54,10 @@ WRONG = [
     (['data', 'convert', GRAPH, '-o', '/proc/x.qhd'], 4, r'^qhalo: /proc/x.qhd: cannot be written'),
     (['partition', GRAPH, '--parts', '121'], 2, r'121'),
     (['partition', GRAPH, '--parts', '2', '-o', '/proc/x.qhp'], 4, r'^qhalo: /proc/x.qhp: '),
+    (['train', GRAPH, '--partitioner', 'hash', '--partition', 'x.qhp'], 2, r'^qhalo: --partition: '),
+    (['data', 'info', GRAPH, '-o', 'x.qhd'], 2, r'^qhalo: -o: is for data synth'),
+    (['net', 'show', 'switch-10g', '--json'], 2, r'^qhalo: --json: is for net list'),
+    (['net', 'list', '--yaml'], 2, r'^qhalo: --yaml: is for net show'),
     (['net'], 2, r'^qhalo: net: list or show NAME is missing'),
     (['net', 'lst'], 2, r"^qhalo: net: there is no 'lst'"),
     (['net', 'show'], 2, r'^qhalo: net: NAME is missing'),
@@ -76,6 +80,19 @@ def widths_of_a_file(folder):
         Run(*words, rc=3, says=f'^qhalo: {path}:2: .*{says}')
     write(folder, 'bits', '119 4\n1 backward 0 2\n')
     Run(*words)
+
+
+def bits_that_nobody_uses(folder):
+    note = 'note: --bits is for'
+    config = write(folder, 'bits.yaml', 'bits: [2, 4]\n')
+    for words, told in [(['train', *SMALL, '--bits', '2,4'], True),
+                        (['train', *SMALL, '--config', config], True),
+                        (['train', *SMALL, '--bits', '2,4', '--method', 'random'], False),
+                        (['train', *SMALL], False),
+                        (['compare', *SMALL, '--methods', 'int8,int4', '--bits', '2'], True),
+                        (['compare', *SMALL, '--methods', 'int8,random', '--bits', '2'], False)]:
+        err = Run(*words).err
+        check((note in err) == told, f'{words}: {err}')
 
 
 def names_are_checked_before_the_data(_):
@@ -177,5 +194,5 @@ def expectations(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main([wrong_calls, widths_of_a_file, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
+    sys.exit(main([wrong_calls, bits_that_nobody_uses, widths_of_a_file, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
                    full_disk_behind_stdout, out_of_memory, config_files, expectations]))
