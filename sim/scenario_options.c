@@ -52,7 +52,7 @@ const qh_option qh_scenario_options[] = {
      .help = "vanilla, int8, int4, int2, random, adaqp-p or nocomm: a bundle of what follows",
      .group = "Communication"},
     {"codec", QH_OPT_TEXT, AT(codec), .value = "NAME",
-     .help = "of messages: fp32, bf16, fp16, int:B or drop"},
+     .help = "of messages: fp32, bf16, fp16, int:B, drop, or mixed with --assign"},
     {"assign", QH_OPT_TEXT, AT(assign), .value = "NAME",
      .help = "a bit-width for each message: uniform, random, degree or file:PATH"},
     {"bits", QH_OPT_TEXT, AT(bits), .def_text = "2,4,8", .value = "LIST",

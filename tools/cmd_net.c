@@ -7,6 +7,7 @@
 
 #include "netmodel/netmodel.h"
 #include "sim/compute.h"
+#include "src/base/file.h"
 
 #include <string.h>
 
@@ -109,9 +110,24 @@ out:
     return st;
 }
 
+/* The preset of either family that may be meant by what is no file; NULL: none. */
+static const char *closest(const char *name)
+{
+    const char *names[128];
+    int64_t n = 0;
+
+    if (strchr(name, '/') || strstr(name, ".y") || qh_file_exists(name))
+        return NULL;
+    for (size_t f = 0; f < QH_COUNT(families); f++)
+        for (int64_t i = 0; i < families[f].count() && n < (int64_t)QH_COUNT(names); i++)
+            names[n++] = families[f].name(i);
+    return qh_did_you_mean(name, names, n);
+}
+
 static qh_status show(const net_options *o, const char *name)
 {
     const family *f = NULL;
+    const char *close;
     int64_t number;
 
     if (!find_preset(name, &f, &number) && o->yaml)
@@ -122,6 +138,11 @@ static qh_status show(const net_options *o, const char *name)
     }
     if (f)
         return f == &families[0] ? show_network(name, o->devices) : show_accelerator(name);
+    if ((close = closest(name)))
+        return qh_fail(QH_EUSAGE,
+                       "net show: there is no preset '%s' and no such file; did you mean "
+                       "%s?",
+                       name, close);
     return qh_accelerator_describes(name) ? show_accelerator(name) : show_network(name, o->devices);
 }
 

@@ -3,6 +3,7 @@
 #include "src/base/mem.h"
 #include "src/base/units.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,8 +307,8 @@ void qh_options_help(const qh_option *table, FILE *out)
     }
 }
 
-/* Edit distance with insertions, deletions, replacements and swaps of neighbours (Damerau, CACM
- * 7(3), 1964). Words longer than the table are as far as can be. */
+/* Edit distance, whatever the case of letters, with insertions, deletions, replacements and swaps
+ * of neighbours (Damerau, CACM 7(3), 1964). Words longer than the table are as far as can be. */
 static int edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };
@@ -324,7 +325,7 @@ static int edit_distance(const char *a, const char *b)
                 d[i][j] = i + j;
                 continue;
             }
-            best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = d[i - 1][j - 1] + (tolower(a[i - 1]) != tolower(b[j - 1]));
             best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
             best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&

@@ -60,8 +60,8 @@ qh_status qh_options_print(const qh_option *option, const void *settings, char *
 /* One line an option: flag, value, help, default. */
 void qh_options_help(const qh_option *table, FILE *out);
 
-/* The name of names[0..n-1] closest to word, or NULL when none is close (edit distance <= 1/3 of
- * its length, at least 1). */
+/* The name of names[0..n-1] closest to word, or NULL when none is close (edit distance,
+ * whatever the case of letters, <= 1/3 of its length, at least 1). */
 const char *qh_did_you_mean(const char *word, const char *const *names, int64_t n);
 
 #endif

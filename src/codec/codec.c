@@ -19,7 +19,8 @@ static qh_status unknown(const char *text)
     for (size_t i = 0; i < QH_COUNT(codecs); i++) {
         size_t used = strlen(names);
 
-        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", codecs[i]->name);
+        snprintf(names + used, sizeof names - used, "%s%s%s", i ? ", " : "", codecs[i]->name,
+                 codecs[i]->configure ? ":B" : "");
     }
     return qh_fail(QH_EUSAGE, "--codec: '%s' is not a codec; there are %s", text, names);
 }

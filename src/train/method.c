@@ -58,6 +58,10 @@ qh_status qh_method_choose(const char *where, const char *name, const qh_method 
     if (is_later(name))
         return qh_fail(QH_EUSAGE, "%s: method '%s' is not in this version; it has %s", where, name,
                        qh_methods_names());
+    if (strncmp(name, "int", 3) == 0 && '1' <= name[3] && name[3] <= '8' && !name[4])
+        return qh_fail(QH_EUSAGE,
+                       "%s: there is no method '%s'; --codec int:%c of qhalo train sends so", where,
+                       name, name[3]);
     for (size_t i = 0; i < QH_COUNT(methods); i++)
         known[i] = methods[i].name;
     near = qh_did_you_mean(name, known, QH_COUNT(known));

@@ -62,6 +62,10 @@ WRONG = [
     (['net', 'lst'], 2, r"^qhalo: net: there is no 'lst'"),
     (['net', 'show'], 2, r'^qhalo: net: NAME is missing'),
     (['net', 'show', 'no-such'], 2, r'no-such'),
+    (['net', 'show', 'V100'], 2, r'did you mean v100\?'),
+    (['train', GRAPH, '--accelerator', 'V100'], 2, r"did you mean 'v100'\?"),
+    (['train', GRAPH, '--method', 'int3'], 2, r'^qhalo: --method: .*--codec int:3'),
+    (['train', GRAPH, '--codec', 'no'], 2, r'int:B, mixed, drop'),
     (['net', 'show', 'x.yaml', '--yaml'], 2, r"^qhalo: --yaml: 'x.yaml' is no preset"),
 ]
 
