@@ -7,9 +7,11 @@
 #include "src/base/options.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 static const qh_command *const commands[] = {
     &qh_cmd_train, &qh_cmd_compare, &qh_cmd_data, &qh_cmd_partition, &qh_cmd_net, &qh_cmd_bench,
@@ -96,12 +98,26 @@ static qh_status dispatch(int argc, char **argv)
     return c->run(argc - 2, &argv[2]);
 }
 
+/* Whether standard output is a pipe that nobody reads any more: after an earlier failed write errno
+ * says nothing. */
+static bool pipe_is_gone(void)
+{
+    struct pollfd p = {.fd = STDOUT_FILENO};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 /* What was printed may still be in a buffer, and the disk behind it full. */
-static qh_status close_stdout(qh_status st)
+static qh_status close_stdout(qh_status st, bool *quiet)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return st;
+    /* Who read has enough: nothing to tell, but not done either. */
+    if (errno == EPIPE || pipe_is_gone()) {
+        *quiet = true;
+        return QH_ERESOURCE;
+    }
     if (st == QH_OK)
         st = qh_fail(QH_ERESOURCE, "standard output: could not be written: %s", strerror(errno));
     return st;
@@ -109,15 +125,16 @@ static qh_status close_stdout(qh_status st)
 
 int main(int argc, char **argv)
 {
+    bool quiet = false;
     qh_status st;
 
-    signal(SIGPIPE, SIG_IGN); /* a reader that left is a failed write, which is reported */
+    signal(SIGPIPE, SIG_IGN); /* a reader that left is a failed write, which ends in exit 4 */
     qh_stop_exit_on_signal();
     qh_console_start(false);
     st = dispatch(argc, argv);
     qh_console_clear();
-    st = close_stdout(st);
-    if (st < 0)
+    st = close_stdout(st, &quiet);
+    if (st < 0 && !quiet)
         qh_console_error(*qh_error_text() ? qh_error_text() : "failed without a reason given");
     return -st;
 }

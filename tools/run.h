@@ -26,7 +26,9 @@ typedef struct qh_front {
         {"json", QH_OPT_FLAG, offsetof(qh_front, json), .help = "one JSON object on stdout"},      \
         {"quiet", QH_OPT_FLAG, offsetof(qh_front, quiet), .help = "no notes, no progress bar"},    \
         {"expect", QH_OPT_LIST, offsetof(qh_front, expect), .value = "'NAME OP NUMBER'",           \
-         .help = "fail with exit 5 unless it holds, as 'test_metric>=0.8'; repeatable"},           \
+         .help =                                                                                   \
+             "fail with exit 5 unless it holds, as 'test_metric>=0.8'; OP is >=, <=, >, <, == or " \
+             "!=; repeatable"},                                                                    \
     {                                                                                              \
         "config", QH_OPT_TEXT, offsetof(qh_front, config),                                         \
             .value = "FILE.yaml", .help = "options as KEY: VALUE lines; the command line wins"     \

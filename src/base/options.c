@@ -263,30 +263,56 @@ qh_status qh_options_print(const qh_option *o, const void *settings, char **out)
     return qh_mem_strdup(text, out);
 }
 
-static void print_default(const qh_option *o, FILE *out)
+/* " [VALUE]", or nothing where there is no default to tell. */
+static void default_text(const qh_option *o, char *buf, size_t room)
 {
-    char buf[64];
+    char number[64];
     const char *choice;
 
+    buf[0] = '\0';
     switch (o->type) {
     case QH_OPT_INT:
-        fprintf(out, " [%" PRId64 "]", (int64_t)o->def);
+        snprintf(buf, room, " [%" PRId64 "]", (int64_t)o->def);
         break;
     case QH_OPT_REAL:
-        print_real(o->def, buf, sizeof buf);
-        fprintf(out, " [%s]", buf);
+        print_real(o->def, number, sizeof number);
+        snprintf(buf, room, " [%s]", number);
         break;
     case QH_OPT_CHOICE:
         choice = choice_start(o->choices, (int)o->def);
-        fprintf(out, " [%.*s]", (int)strcspn(choice, "|"), choice);
+        snprintf(buf, room, " [%.*s]", (int)strcspn(choice, "|"), choice);
         break;
     case QH_OPT_TEXT:
         if (o->def_text)
-            fprintf(out, " [%s]", o->def_text);
+            snprintf(buf, room, " [%s]", o->def_text);
         break;
     default:
         break;
     }
+}
+
+/* Both texts from a column on, in lines of at most 100 characters. */
+static void print_wrapped(const char *help, const char *standard, int column, FILE *out)
+{
+    enum { WIDTH = 100 };
+    const char *texts[] = {help, standard};
+    int at = column;
+
+    for (size_t i = 0; i < QH_COUNT(texts); i++)
+        for (const char *word = texts[i]; *word;) {
+            int blanks = (int)strspn(word, " "), n = (int)strcspn(word + blanks, " ");
+
+            if (at + blanks + n > WIDTH && at > column) {
+                fprintf(out, "\n%*s", column, "");
+                at = column;
+                blanks = 0;
+                word += strspn(word, " ");
+            }
+            fprintf(out, "%.*s", blanks + n, word);
+            at += blanks + n;
+            word += blanks + n;
+        }
+    fputc('\n', out);
 }
 
 void qh_options_help(const qh_option *table, FILE *out)
@@ -296,14 +322,19 @@ void qh_options_help(const qh_option *table, FILE *out)
     for (const qh_option *o = table; o->type != QH_OPT_END; o++) {
         const char *value = o->value ? o->value : o->type == QH_OPT_CHOICE ? o->choices : "VALUE";
         bool valued = o->type != QH_OPT_FLAG;
+        char standard[256];
         int width;
 
         if (o->group)
             fprintf(out, "%s%s:\n", o == table ? "" : "\n", o->group);
         width = fprintf(out, "  --%s%s%s", o->name, valued ? " " : "", valued ? value : "");
-        fprintf(out, "%*s%s", width < COLUMN ? COLUMN - width : 2, "", o->help ? o->help : "");
-        print_default(o, out);
-        fputc('\n', out);
+        if (width + 2 > COLUMN) { /* a long one has its line */
+            fputc('\n', out);
+            width = 0;
+        }
+        fprintf(out, "%*s", COLUMN - width, "");
+        default_text(o, standard, sizeof standard);
+        print_wrapped(o->help ? o->help : "", standard, COLUMN, out);
     }
 }
 

@@ -128,6 +128,22 @@ def help_names_every_option(_):
         check(f'  --{option}' in train, f'train --help lacks --{option}')
 
 
+def help_is_narrow(_):
+    for command in ['train', 'compare', 'data', 'partition', 'net', 'bench']:
+        for line in Run(command, '--help').out.splitlines():
+            check(len(line) <= 100, f'{command} --help: {line}')
+    check('>=, <=, >, <, == or' in ' '.join(Run('train', '--help').out.split()), 'no operators')
+
+
+def reader_that_left(_):
+    import subprocess
+    for words in [['train', *SMALL, '--quiet'], ['train', *SMALL, '--quiet', '--json'], ['net', 'list']]:
+        with subprocess.Popen([QHALO] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            p.stdout.close()
+            err = p.stderr.read()
+            check((p.wait(), err) == (4, b''), f'{words}: {p.returncode} {err!r}')
+
+
 def version(_):
     text = Run('--version').out
     for word in ['qhalo ', 'kernels: ', 'cuda: ', 'mpi: ', 'simgrid: ']:
@@ -198,5 +214,7 @@ def expectations(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main([wrong_calls, bits_that_nobody_uses, widths_of_a_file, names_are_checked_before_the_data, errors_are_one_line, help_names_every_option, version,
+    sys.exit(main([wrong_calls, bits_that_nobody_uses, widths_of_a_file,
+                   names_are_checked_before_the_data, errors_are_one_line,
+                   help_names_every_option, help_is_narrow, reader_that_left, version,
                    full_disk_behind_stdout, out_of_memory, config_files, expectations]))
