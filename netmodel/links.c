@@ -76,8 +76,9 @@ static void show_link(const char *what, const qh_link *l, FILE *out)
 {
     char latency[QH_UNIT_TEXT_BYTES], rate[QH_UNIT_TEXT_BYTES];
 
-    fprintf(out, "  %-16s latency %s, bandwidth %s\n", what,
-            qh_print_seconds(qh_seconds(l->latency), latency), qh_print_rate(l->bytes_per_s, rate));
+    fprintf(out, "  %-16s latency %s, bandwidth %s (%.4g Gbit/s)\n", what,
+            qh_print_seconds(qh_seconds(l->latency), latency), qh_print_rate(l->bytes_per_s, rate),
+            8e-9 * l->bytes_per_s);
 }
 
 void qh_links_show(const qh_links *l, FILE *out)
@@ -86,7 +87,8 @@ void qh_links_show(const qh_links *l, FILE *out)
         show_link("every channel", &l->intra, out);
         return;
     }
-    fprintf(out, "  nodes of %d devices\n", l->devices_per_node);
-    show_link("inside a node", &l->intra, out);
-    show_link("between nodes", &l->inter, out);
+    fprintf(out, "  servers of %d device%s\n", l->devices_per_node,
+            l->devices_per_node == 1 ? "" : "s");
+    show_link("inside a server", &l->intra, out);
+    show_link("between servers", &l->inter, out);
 }

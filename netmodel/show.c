@@ -46,7 +46,8 @@ static void show_matrix(const qh_netmodel *m, int bandwidth, FILE *out)
 
 void qh_netmodel_show(const qh_netmodel *m, FILE *out)
 {
-    fprintf(out, "%s: model %s, %d devices\n", m->name, m->ops->name, m->n_devices);
+    fprintf(out, "%s: model %s, %d device%s\n", m->name, m->ops->name, m->n_devices,
+            m->n_devices == 1 ? "" : "s");
     if (m->about[0])
         fprintf(out, "  %s\n", m->about);
     m->ops->show(m, out);

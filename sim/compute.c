@@ -110,11 +110,13 @@ void qh_accelerator_free(qh_accelerator *a)
 void qh_accelerator_show(const qh_accelerator *a, FILE *out)
 {
     char text[QH_UNIT_TEXT_BYTES];
+    bool large = a->peak_flops >= 1e12;
 
     fprintf(out, "%s: %s\n", a->name, a->about);
     fprintf(out, "  time of an operation = launch + max(flops / (peak x efficiency), bytes / "
                  "(memory bandwidth x efficiency))\n");
-    fprintf(out, "  peak             %.4g GFLOP/s (fp32)\n", a->peak_flops / 1e9);
+    fprintf(out, "  peak             %.4g %s (fp32)\n", a->peak_flops / (large ? 1e12 : 1e9),
+            large ? "TFLOP/s" : "GFLOP/s");
     fprintf(out, "  memory bandwidth %s\n", qh_print_rate(a->memory_bytes_per_s, text));
     fprintf(out, "  launch           %s\n", qh_print_seconds(qh_seconds(a->launch), text));
     fprintf(out, "  host copies      %s\n",

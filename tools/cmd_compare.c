@@ -149,11 +149,19 @@ out:
     return st;
 }
 
+/* "arxiv, 4 devices, switch-10g" */
+static const char *picture_title(const qh_comparison *c, char *buf, size_t room)
+{
+    snprintf(buf, room, "%s, %" PRId64 " device%s, %s", c->dataset, c->devices,
+             c->devices == 1 ? "" : "s", c->net);
+    return buf;
+}
+
 static qh_status curve_picture(const char *folder, const qh_comparison *c, const char *name,
                                const char *column, const char *label)
 {
     qh_curve curves[QH_COUNT(((method_list *)0)->name)] = {{0}};
-    char *svg = NULL, *run;
+    char *svg = NULL, *run, title[512];
     int n = 0;
     qh_status st;
 
@@ -167,7 +175,8 @@ static qh_status curve_picture(const char *folder, const qh_comparison *c, const
         qh_mem_free(run);
         QH_TRY(st, st);
     }
-    QH_TRY(st, qh_plot_curves(svg, c->dataset, column, label, curves, n));
+    QH_TRY(st,
+           qh_plot_curves(svg, picture_title(c, title, sizeof title), column, label, curves, n));
 out:
     for (int i = 0; i < n; i++)
         qh_mem_free(curves[i].csv);
@@ -177,7 +186,7 @@ out:
 
 static qh_status draw(const char *folder, const qh_comparison *c, const char *csv)
 {
-    char *svg = NULL;
+    char *svg = NULL, title[512];
     qh_status st;
 
     if (!qh_plot_available()) {
@@ -188,7 +197,7 @@ static qh_status draw(const char *folder, const qh_comparison *c, const char *cs
     QH_TRY(st, curve_picture(folder, c, "loss.svg", "loss", "training loss"));
     QH_TRY(st, curve_picture(folder, c, "metric.svg", "test_metric", c->metric));
     QH_TRY(st, qh_path_join(folder, "time.svg", &svg));
-    QH_TRY(st, qh_plot_breakdown(svg, c->dataset, csv));
+    QH_TRY(st, qh_plot_breakdown(svg, picture_title(c, title, sizeof title), csv));
 out:
     qh_mem_free(svg);
     return st;
@@ -241,6 +250,7 @@ static qh_status compare(const compare_options *o, qh_settings *s, const char *n
 {
     qh_comparison c = {.dataset = d->name,
                        .metric = d->multilabel ? "f1_micro" : "accuracy",
+                       .net = s->net,
                        .devices = s->devices,
                        .first_seed = s->seed};
     const job j = {o, s, name, d, &c};

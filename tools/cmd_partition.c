@@ -84,7 +84,8 @@ static void print_text(const partition_options *o, const qh_dataset *d,
 {
     int64_t nodes = d->graph->n_nodes;
 
-    printf("%s in %d parts by %s\n\n", d->name, f->n_parts, o->partitioner);
+    printf("%s in %d part%s by %s\n\n", d->name, f->n_parts, f->n_parts == 1 ? "" : "s",
+           o->partitioner);
     printf("cut         %" PRId64 " of %" PRId64 " pairs of neighbours (%.2f %%)\n", f->edge_cut,
            f->n_pairs, 100 * share(f->edge_cut, f->n_pairs));
     printf("inner       %" PRId64 " to %" PRId64 " nodes a part, balance %.3f (most / mean)\n",

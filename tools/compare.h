@@ -22,7 +22,7 @@ typedef struct qh_method_runs {
 } qh_method_runs;
 
 typedef struct qh_comparison {
-    const char *dataset, *metric; /* borrowed */
+    const char *dataset, *metric, *net; /* borrowed; net for pictures, may be NULL */
     int64_t devices, first_seed;
     qh_method_runs *method; /* owned, [n_methods]; the first is what speed-ups are against */
     int64_t n_methods;

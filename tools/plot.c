@@ -104,9 +104,12 @@ static void write_breakdown(const picture *p, FILE *to)
 {
     static const struct {
         const char *column, *title;
-    } parts[] = {{"compute_s", "compute"},       {"quantize_s", "quantize"},
-                 {"dequantize_s", "dequantize"}, {"assign_s", "assignment"},
-                 {"exposed_comm_s", "transfer"}, {"allreduce_s", "all-reduce"},
+    } parts[] = {{"compute_s", "compute"},
+                 {"quantize_s", "quantize"},
+                 {"dequantize_s", "dequantize"},
+                 {"assign_s", "assignment"},
+                 {"exposed_comm_s", "exposed transfer"},
+                 {"allreduce_s", "all-reduce"},
                  {"idle_s", "waiting"}};
 
     begin_picture(p->title, to);

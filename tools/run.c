@@ -116,15 +116,16 @@ static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int
                     " classes",
                     w->dataset->name, w->dataset->graph->n_nodes, w->dataset->graph->n_edges,
                     w->dataset->n_features, w->dataset->n_classes);
-    qh_console_note("partition %s: %d parts of %" PRId64 " to %" PRId64 " nodes, cut %.1f %% of "
+    qh_console_note("partition %s: %d part%s of %" PRId64 " to %" PRId64 " nodes, cut %.1f %% of "
                     "edges, halos of %" PRId64 " to %" PRId64 " nodes (%" PRId64
                     " in all), marginal %.1f %%",
-                    partial->partition_method, f->n_parts, f->min_inner, f->max_inner,
-                    share(f->edge_cut, f->n_pairs), f->min_halo, f->max_halo, f->halo_nodes,
-                    share(f->marginal_nodes, w->dataset->graph->n_nodes));
-    qh_console_note("method %s: %s in the first epoch, %s",
-                    qh_method_text(s, method, sizeof method), qh_print_bytes((double)bytes, buf),
-                    partial->cores_shared ? "devices share cores" : "each device has its cores");
+                    partial->partition_method, f->n_parts, f->n_parts == 1 ? "" : "s", f->min_inner,
+                    f->max_inner, share(f->edge_cut, f->n_pairs), f->min_halo, f->max_halo,
+                    f->halo_nodes, share(f->marginal_nodes, w->dataset->graph->n_nodes));
+    /* The seed makes the line of each compared run another one. */
+    qh_console_note("method %s, seed %" PRId64 ": %s in the first epoch",
+                    qh_method_text(s, method, sizeof method), s->seed,
+                    qh_print_bytes((double)bytes, buf));
 }
 
 static qh_status take_epoch(void *ctx, const qh_epoch_row *row)

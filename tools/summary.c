@@ -130,7 +130,9 @@ static void print_cost(const qh_result *r, FILE *out)
             qh_print_bytes((double)r->bytes_sent, a),
             qh_print_bytes(per_epoch((double)r->bytes_sent, r), b),
             r->train.epochs > 0 ? r->messages / r->train.epochs : 0);
-    if (isfinite(compression(r)))
+    if (r->bytes_sent > 0 && r->bytes_sent == r->fp32_bytes)
+        fprintf(out, ", as in fp32");
+    else if (isfinite(compression(r)))
         fprintf(out, ", %.2f times less than fp32", compression(r));
     fprintf(out, "\nhost        %s wall, %s CPU on %d cores, %s at most\n",
             qh_print_seconds(r->wall_seconds, a), qh_print_seconds(r->cpu_seconds, b), r->cores,

@@ -23,6 +23,12 @@ def compare_table(_):
     same(run.err, '', 'stderr')
 
 
+def compare_tells_of_each_run(_):
+    lines = Run('compare', *SMALL, '--methods', 'vanilla,int8', '--seeds', '2').err.splitlines()
+    same([line.split(': ')[0] for line in lines if 'in the first epoch' in line],
+         [f'method {m}, seed {s}' for s in (1, 2) for m in ('vanilla', 'int8')], 'lines')
+
+
 def compare_json(_):
     r = Run('compare', *SMALL, '--methods', 'vanilla,int4,nocomm', '--seeds', '3', '--seed', '7',
             '--json', '--quiet', '--expect', 'int4.compression>1', '--expect',
@@ -67,6 +73,7 @@ def compare_folder(folder):
             with open(f'{out}/{name}', encoding='utf-8') as f:
                 text = f.read()
             check(text.rstrip().endswith('</svg>') and 'vanilla' in text, f'{name} is no picture')
+            check(', 3 devices, switch-10g' in text, f'the title of {name}')
     no_leftovers(out)
 
 
@@ -155,10 +162,12 @@ def nets(folder):
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(Run('net', 'show', name, '--yaml').out)
             Run('net', 'show', path)  # a preset's file can be used as it is
-    Run('net', 'show', 'switch-10g', '--devices', '5')
+    check('Gbit/s' in Run('net', 'show', 'switch-10g', '--devices', '5').out, 'rate in bits')
+    check('peak             15.7 TFLOP/s' in Run('net', 'show', 'v100').out, 'peak')
 
 
 if __name__ == '__main__':
-    sys.exit(main([compare_table, compare_json, compare_expectations, compare_folder,
+    sys.exit(main([compare_table, compare_tells_of_each_run, compare_json, compare_expectations,
+                   compare_folder,
                    compare_without_gnuplot, data_round_trip, synth_without_prefix,
                    over_itself, interrupted_writing, partition_report, nets]))

@@ -97,7 +97,7 @@ def what_was_sent_is_said(folder):
     """Options in place of a method's parts show in the heading and in run.json."""
     run = Run('train', *SMALL, '--codec', 'int:3', '--out', folder + '/codec')
     check('method vanilla with codec int:3, seed 1' in run.out.splitlines()[0], run.out)
-    check('method vanilla with codec int:3: ' in run.err, run.err)
+    check('method vanilla with codec int:3, seed 1: ' in run.err, run.err)
     run = read_json(folder + '/codec/run.json')
     same(run['effective'], {'codec': 'int:3', 'assign': None, 'bits': None, 'strategy': 'sync'},
          'parts')
@@ -171,6 +171,7 @@ def stderr_of_a_pipe(_):
     quiet = Run('train', *SMALL, '--quiet')
     same(quiet.err, '', 'stderr with --quiet')
     check('accuracy' in quiet.out and 'time of an epoch' in quiet.out, quiet.out)
+    check(', as in fp32' in quiet.out, quiet.out)
     loud = Run('train', *SMALL)
     check('\r' not in loud.err and '\033' not in loud.err, 'a progress bar went into a pipe')
     for word in ['partition metis: 3 parts', 'halos of', 'in the first epoch']:
