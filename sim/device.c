@@ -26,6 +26,7 @@ struct fleet {
 static qh_status all_built(void *ctx)
 {
     fleet *f = ctx;
+    const qh_kernels *kernels = f->config->settings->codec.kernels;
     const qh_placement *p = f->config->placement;
     qh_volume sum = {0};
     int n_threads = 0;
@@ -33,7 +34,7 @@ static qh_status all_built(void *ctx)
 
     for (int i = 0; i < p->n_devices; i++)
         n_threads += p->team_size[i];
-    QH_TRY(st, qh_kernels_reserve(n_threads)); /* all else is allocated by now */
+    QH_TRY(st, kernels->prepare(n_threads)); /* all else is allocated by now */
     for (int i = 0; i < f->config->layout->n_ranks; i++) {
         sum.bytes += f->device[i].volume.bytes;
         sum.messages += f->device[i].volume.messages;

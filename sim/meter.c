@@ -280,8 +280,10 @@ qh_status qh_meter_finish(qh_meter *m, qh_result *r)
     QH_TRY(st, m->epoch_status);
     QH_TRY(st, qh_traffic_list(&m->traffic, &rows));
     for (int d = 0; d < n; d++) {
-        const qh_breakdown *b = &m->sum[d];
+        qh_breakdown *b = &m->sum[d];
 
+        b->idle += m->end - b->total; /* done with the last epoch, it waits for the last device */
+        b->total = m->end;
         add_breakdown(b, &all);
         most = (qh_breakdown){.compute = larger(most.compute, b->compute),
                               .quantize = larger(most.quantize, b->quantize),

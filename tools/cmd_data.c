@@ -92,16 +92,16 @@ static qh_status print_json(const qh_dataset *d, const data_figures *f)
                               (json_int_t)f->split[QH_SPLIT_TEST]);
     json_t *dropped = json_pack("{s:I,s:I}", "duplicates", (json_int_t)d->edges.duplicates,
                                 "self_loops", (json_int_t)d->edges.self_loops);
-    json_t *all =
-        json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:b,s:b,s:b,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
-                  "schema", "qhalo.data/1", "name", d->name, "source", d->source, "nodes",
-                  (json_int_t)g->n_nodes, "edges", (json_int_t)g->n_edges, "features",
-                  (json_int_t)d->n_features, "classes", (json_int_t)d->n_classes, "sparse",
-                  d->sparse, "multilabel", d->multilabel, "symmetric", g->symmetric, "split", split,
-                  "dropped", dropped, "one_way_edges", (json_int_t)d->edges.one_way, "isolated",
-                  (json_int_t)f->isolated, "unlabelled", (json_int_t)f->unlabelled, "max_in_degree",
-                  (json_int_t)f->max_in, "max_out_degree", (json_int_t)f->max_out, "bytes",
-                  (json_int_t)f->bytes, "train_bytes_estimate", (json_int_t)f->train_bytes);
+    json_t *all = json_pack(
+        "{s:s,s:o,s:o,s:I,s:I,s:I,s:I,s:b,s:b,s:b,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "schema",
+        "qhalo.data/1", "name", qh_json_text(d->name), "source", qh_json_text(d->source), "nodes",
+        (json_int_t)g->n_nodes, "edges", (json_int_t)g->n_edges, "features",
+        (json_int_t)d->n_features, "classes", (json_int_t)d->n_classes, "sparse", d->sparse,
+        "multilabel", d->multilabel, "symmetric", g->symmetric, "split", split, "dropped", dropped,
+        "one_way_edges", (json_int_t)d->edges.one_way, "isolated", (json_int_t)f->isolated,
+        "unlabelled", (json_int_t)f->unlabelled, "max_in_degree", (json_int_t)f->max_in,
+        "max_out_degree", (json_int_t)f->max_out, "bytes", (json_int_t)f->bytes,
+        "train_bytes_estimate", (json_int_t)f->train_bytes);
     qh_status st = qh_json_print(all, stdout);
 
     json_decref(all);

@@ -59,11 +59,11 @@ static qh_status print_json(const partition_options *o, const qh_dataset *d,
                   (json_int_t)f->min_inner, "max_halo", (json_int_t)f->max_halo, "min_halo",
                   (json_int_t)f->min_halo, "min_train", (json_int_t)f->min_train);
     json_t *all = json_pack(
-        "{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:o,s:I,s:I,s:o,s:o,s:o}", "schema", "qhalo.partition/1",
-        "dataset", d->name, "method", o->partitioner, "parts", (json_int_t)f->n_parts, "nodes",
-        (json_int_t)nodes, "edge_cut", (json_int_t)f->edge_cut, "pairs", (json_int_t)f->n_pairs,
-        "cut_share", qh_json_real(share(f->edge_cut, f->n_pairs)), "halo_nodes",
-        (json_int_t)f->halo_nodes, "boundary_nodes", (json_int_t)f->boundary_nodes,
+        "{s:s,s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:I,s:I,s:o,s:o,s:o}", "schema", "qhalo.partition/1",
+        "dataset", qh_json_text(d->name), "method", qh_json_text(o->partitioner), "parts",
+        (json_int_t)f->n_parts, "nodes", (json_int_t)nodes, "edge_cut", (json_int_t)f->edge_cut,
+        "pairs", (json_int_t)f->n_pairs, "cut_share", qh_json_real(share(f->edge_cut, f->n_pairs)),
+        "halo_nodes", (json_int_t)f->halo_nodes, "boundary_nodes", (json_int_t)f->boundary_nodes,
         "boundary_share", qh_json_real(share(f->boundary_nodes, nodes)), "marginal_share",
         qh_json_real(share(f->marginal_nodes, nodes)), "balance",
         qh_json_real(balance(f, d->graph)));

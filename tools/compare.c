@@ -245,9 +245,9 @@ json_t *qh_comparison_json(const qh_comparison *c)
             json_decref(methods);
             return NULL;
         }
-    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:o}", "schema", "qhalo.compare/1", "dataset",
-                     c->dataset, "metric", c->metric, "devices", (json_int_t)c->devices,
-                     "first_seed", (json_int_t)c->first_seed, "seeds",
+    return json_pack("{s:s,s:o,s:s,s:I,s:I,s:I,s:o}", "schema", "qhalo.compare/1", "dataset",
+                     qh_json_text(c->dataset), "metric", c->metric, "devices",
+                     (json_int_t)c->devices, "first_seed", (json_int_t)c->first_seed, "seeds",
                      (json_int_t)c->method[0].capacity, "methods", methods);
 }
 

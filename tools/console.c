@@ -3,6 +3,7 @@
 #include "src/base/hash.h"
 #include "src/base/log.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static void print_line(const char *before, const char *text)
     int n = 0;
 
     for (; text[n] && n < TEXT_BYTES - 1; n++)
-        line[n] = text[n] == '\n' || text[n] == '\r' ? ' ' : text[n];
+        line[n] = iscntrl((unsigned char)text[n]) ? ' ' : text[n]; /* one line, no escapes */
     line[n] = '\0';
     pthread_mutex_lock(&lock);
     erase_bar();

@@ -11,6 +11,39 @@ json_t *qh_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Bytes of the character at text; 0 where there is none in UTF-8. jansson is the judge. */
+static size_t character(const char *text)
+{
+    for (size_t n = 1; n <= 4 && n <= strlen(text); n++) {
+        json_t *one = json_stringn(text, n);
+
+        json_decref(one);
+        if (one)
+            return n;
+    }
+    return 0;
+}
+
+json_t *qh_json_text(const char *text)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    json_t *value = json_string(text);
+    char *copy = NULL, *to;
+
+    if (value || QH_NEW_ARRAY(&copy, 3 * (int64_t)strlen(text) + 1) < 0)
+        return value;
+    for (to = copy; *text;) {
+        size_t n = character(text), room = n ? n : sizeof replacement - 1;
+
+        memcpy(to, n ? text : replacement, room);
+        to += room;
+        text += n ? n : 1;
+    }
+    value = json_string(copy);
+    qh_mem_free(copy);
+    return value;
+}
+
 qh_status qh_json_print(const json_t *o, FILE *out)
 {
     if (!o || json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0)
@@ -35,7 +68,7 @@ static json_t *setting(const qh_option *o, const void *settings)
         return json_null();
     if (qh_options_print(o, settings, &text) < 0)
         return NULL;
-    value = json_string(text);
+    value = qh_json_text(text);
     qh_mem_free(text);
     return value;
 }

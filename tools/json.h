@@ -10,6 +10,10 @@
 /* value, or null where it is not finite. */
 json_t *qh_json_real(double value);
 
+/* text, or a copy of it with U+FFFD for each byte that is not UTF-8: a path may hold any bytes and
+ * JSON may not. NULL: no memory. */
+json_t *qh_json_text(const char *text);
+
 /* Prints o and a newline. NULL (memory was short while it was built) is QH_ERESOURCE. */
 qh_status qh_json_print(const json_t *o, FILE *out);
 

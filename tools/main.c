@@ -7,6 +7,7 @@
 #include "src/base/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -123,12 +124,26 @@ static qh_status close_stdout(qh_status st, bool *quiet)
     return st;
 }
 
+/* Where a standard stream is closed, the next file opened takes its number, and notes would go into
+ * that file. /dev/null takes it instead: for reading only where it stands for stdout, so that
+ * results with nowhere to go are still a failed write. */
+static void keep_standard_streams(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
+            return; /* without /dev/null nothing can be done */
+}
+
 int main(int argc, char **argv)
 {
     bool quiet = false;
     qh_status st;
 
+    keep_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that left is a failed write, which ends in exit 4 */
+    signal(SIGXFSZ, SIG_IGN); /* and so does a file that reached the limit of its size */
     qh_stop_exit_on_signal();
     qh_console_start(false);
     st = dispatch(argc, argv);

@@ -54,12 +54,12 @@ bool qh_plot_available(void)
     return start_gnuplot(&pid, &to, "/dev/null") && finish_gnuplot(pid, to);
 }
 
-/* 'text' for gnuplot: single quotes are doubled. */
+/* 'text' for gnuplot: single quotes are doubled, and a new line is joined on from double ones. */
 static void quote(const char *text, FILE *to)
 {
     fputc('\'', to);
     for (; *text; text++)
-        fprintf(to, *text == '\'' ? "''" : "%c", *text);
+        fprintf(to, *text == '\'' ? "''" : *text == '\n' ? "'.\"\\n\".'" : "%c", *text);
     fputc('\'', to);
 }
 

@@ -49,15 +49,29 @@ static qh_status epochs_failed(const qh_runfolder *f)
                    f->path, strerror(errno));
 }
 
+/* What an earlier run left would be taken for this one's, were this one killed. */
+static qh_status remove_old(const qh_runfolder *f)
+{
+    static const char *const names[] = {"run.json", "traffic.csv", "bits.csv"};
+    char *path = NULL;
+    qh_status st = QH_OK;
+
+    for (size_t i = 0; i < QH_COUNT(names); i++) {
+        QH_TRY(st, qh_path_join(f->path, names[i], &path));
+        unlink(path);
+        qh_mem_free(path);
+        path = NULL;
+    }
+out:
+    return st;
+}
+
 static qh_status open_epochs(qh_runfolder *f)
 {
     char *path = NULL;
     qh_status st;
 
-    QH_TRY(st, qh_path_join(f->path, "run.json", &path));
-    unlink(path);
-    qh_mem_free(path);
-    path = NULL;
+    QH_TRY(st, remove_old(f));
     QH_TRY(st, qh_path_join(f->path, "epochs.csv", &path));
     f->epochs = fopen(path, "we");
     if (!f->epochs ||
@@ -217,8 +231,8 @@ static json_t *run_json(const char *dataset, const qh_settings *s, const qh_resu
                              r->cores_shared, "wall_seconds", qh_json_real(r->wall_seconds),
                              "cpu_seconds", qh_json_real(r->cpu_seconds));
 
-    return json_pack("{s:s,s:o,s:s,s:o,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
-                     qh_version_json(), "dataset", dataset, "configuration",
+    return json_pack("{s:s,s:o,s:o,s:o,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
+                     qh_version_json(), "dataset", qh_json_text(dataset), "configuration",
                      qh_json_settings(qh_scenario_options, s, is_of_host), "effective",
                      effective_json(s), "summary", summary, "breakdown_max",
                      qh_breakdown_json(&r->max), "interrupted", r->interrupted, "host", host);

@@ -15,13 +15,16 @@ static void leave(int signal_number)
     _exit(-QH_EINTERRUPT);
 }
 
+/* A terminal that goes away counts as well, unless nohup said that it should not. */
 static void handle(void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler};
+    struct sigaction action = {.sa_handler = handler}, now;
 
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 static void set_flag(int signal_number)

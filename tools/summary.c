@@ -8,7 +8,7 @@
 
 static json_t *dataset_json(const qh_dataset *d)
 {
-    return json_pack("{s:s,s:I,s:I,s:I,s:I,s:b}", "name", d->name, "nodes",
+    return json_pack("{s:o,s:I,s:I,s:I,s:I,s:b}", "name", qh_json_text(d->name), "nodes",
                      (json_int_t)d->graph->n_nodes, "edges", (json_int_t)d->graph->n_edges,
                      "features", (json_int_t)d->n_features, "classes", (json_int_t)d->n_classes,
                      "multilabel", d->multilabel);
@@ -18,8 +18,8 @@ static json_t *partition_json(const qh_result *r)
 {
     const qh_partition_figures *f = &r->partition;
 
-    return json_pack("{s:s,s:I,s:I,s:I,s:I}", "method",
-                     r->partition_method ? r->partition_method : "", "edge_cut",
+    return json_pack("{s:o,s:I,s:I,s:I,s:I}", "method",
+                     qh_json_text(r->partition_method ? r->partition_method : ""), "edge_cut",
                      (json_int_t)f->edge_cut, "halo_nodes", (json_int_t)f->halo_nodes, "max_inner",
                      (json_int_t)f->max_inner, "min_inner", (json_int_t)f->min_inner);
 }

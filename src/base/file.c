@@ -15,14 +15,20 @@ struct qh_output {
     FILE *stream;           /* owned */
 };
 
+/* So that an error line says where even when the name is empty. */
+static const char *shown(const char *path)
+{
+    return *path ? path : "''";
+}
+
 /* Opens path for reading and gives its size; only regular files have one to trust. */
 static qh_status open_sized(const char *path, int *fd, int64_t *size)
 {
     struct stat s;
 
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     if (*fd < 0)
-        return qh_fail(QH_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
+        return qh_fail(QH_EINPUT, "%s: cannot be read: %s", shown(path), strerror(errno));
     if (fstat(*fd, &s) == 0 && S_ISREG(s.st_mode)) {
         *size = (int64_t)s.st_size;
         return QH_OK;
@@ -42,7 +48,8 @@ qh_status qh_map_open(const char *path, qh_map *out)
     if (size > 0) {
         data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED)
-            st = qh_fail(QH_EINPUT, "%s: cannot be mapped: %s", path, strerror(errno));
+            st = qh_fail(errno == ENOMEM ? QH_ERESOURCE : QH_EINPUT, "%s: cannot be mapped: %s",
+                         path, strerror(errno));
     }
     close(fd);
     if (st == QH_OK)
@@ -153,8 +160,8 @@ qh_status qh_output_commit(qh_output **o)
     bad = fclose(done->stream) != 0 || bad;
     bad = bad || rename(done->temporary, done->path) != 0;
     if (bad) {
-        qh_fail(QH_ERESOURCE, "%s: could not be written: %s; is the disk full?", done->path,
-                errno ? strerror(errno) : "a write failed");
+        qh_fail(QH_ERESOURCE, "%s: could not be written: %s", done->path,
+                errno ? strerror(errno) : "a write failed; is the disk full?");
         unlink(done->temporary);
     }
     output_free(done);
@@ -184,7 +191,8 @@ qh_status qh_make_folder(const char *path)
             *c = '/';
         }
     if (mkdir(part, 0777) != 0 && !(errno == EEXIST && qh_is_folder(path)))
-        st = qh_fail(QH_ERESOURCE, "%s: the folder cannot be made: %s", path, strerror(errno));
+        st = qh_fail(QH_ERESOURCE, "%s: the folder cannot be made: %s", shown(path),
+                     strerror(errno));
 out:
     qh_mem_free(part);
     return st;

@@ -113,6 +113,24 @@ void qh_mem_free(void *block)
     free(header_of(block)->base);
 }
 
+qh_status qh_mem_check_room(int64_t bytes, const char *what)
+{
+    void *room = MAP_FAILED;
+
+    if (bytes <= 0)
+        return QH_OK;
+    if (!must_fail()) /* address space alone: the library touches little of what it takes */
+        room = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return qh_fail(QH_ERESOURCE,
+                       "memory: %lld bytes of address space for %s could not be had; a higher "
+                       "ulimit -v or fewer --threads and --devices is right",
+                       (long long)bytes, what);
+    munmap(room, (size_t)bytes);
+    return QH_OK;
+}
+
 qh_status qh_mem_strdup(const char *text, char **out)
 {
     int64_t n = (int64_t)strlen(text) + 1;

@@ -35,6 +35,11 @@ qh_status qh_mem_strdup(const char *text, char **out);
 qh_status qh_mat_new(int64_t rows, int64_t cols, qh_mat *out);
 void qh_mat_free(qh_mat *m); /* leaves an empty view */
 
+/* Whether so many bytes of address space are still to be had, and none of them is kept: asked
+ * before a library that cannot say that memory is short takes them. QH_ERESOURCE, what naming them.
+ */
+qh_status qh_mem_check_room(int64_t bytes, const char *what);
+
 /* Allocations made so far by the whole process, for the test that wants none after epoch 1. */
 int64_t qh_mem_count(void);
 

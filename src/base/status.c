@@ -3,17 +3,35 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local char error_text[QH_ERROR_TEXT_BYTES];
 
+enum { LONG_TEXT = 16384, HEAD = 256 };
+
+/* Names of files may be thousands of bytes long. What is wrong stands behind the name, so a text
+ * that is too long loses its middle and not its end. */
+static void shorten(char *text, size_t length)
+{
+    static const char gap[] = "...";
+    size_t tail = QH_ERROR_TEXT_BYTES - 1 - HEAD - (sizeof gap - 1);
+
+    memcpy(text + HEAD, gap, sizeof gap - 1);
+    memmove(text + HEAD + sizeof gap - 1, text + length - tail, tail + 1);
+}
+
 qh_status qh_fail(qh_status st, const char *format, ...)
 {
-    char text[QH_ERROR_TEXT_BYTES]; /* apart, so that an argument may be the old text */
+    char text[LONG_TEXT]; /* apart, so that an argument may be the old text */
+    size_t length;
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    length = strlen(text);
+    if (length >= QH_ERROR_TEXT_BYTES)
+        shorten(text, length);
     qh_error_set_text(text);
     return st;
 }

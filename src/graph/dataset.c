@@ -89,7 +89,7 @@ void qh_dataset_drop_unlabelled(qh_dataset *d, const char *where)
     if (d->multilabel)
         return;
     for (int64_t v = 0; v < d->graph->n_nodes; v++)
-        if (d->label[v] < 0 && d->split[v] != QH_SPLIT_NONE) {
+        if (d->label[v] == -1 && d->split[v] != QH_SPLIT_NONE) {
             d->split[v] = QH_SPLIT_NONE;
             n++;
         }

@@ -34,6 +34,9 @@ typedef struct qh_adam {
 
 typedef struct qh_kernels {
     const char *name, *help;
+    /* Called before n_threads threads in all run kernels: whether what a library behind them takes
+     * for each is to be had, as it cannot say so later. QH_ERESOURCE. */
+    qh_status (*prepare)(int n_threads);
 
     /* --- aggregation --- */
     /* out[r,:] = sum_e a.val[e] * x[a.col[e],:] (+ out[r,:] when accumulate), columns in rising e.
@@ -123,10 +126,6 @@ typedef struct qh_kernels {
 const qh_kernels *qh_kernels_find(const char *name);
 /* The instruction set that "fast" uses here: "x86-64-v4", "x86-64-v3", "generic". */
 const char *qh_kernels_isa(void);
-/* Whether the work buffers that the products of n_threads threads at once need can be had now. To
- * be asked before the first product: OpenBLAS takes a buffer for each call in flight when it is
- * first needed, and where memory is limited (ulimit -v) it retries for ever. QH_ERESOURCE. */
-qh_status qh_kernels_reserve(int n_threads);
 /* Every table that runs on this CPU, for tests: 0 is ref, then fast for each instruction set; NULL
  * past the last. */
 const qh_kernels *qh_kernels_list(int index);

@@ -1,12 +1,11 @@
 #include "src/kernel/fast/gemm.h"
 
-#include "src/base/status.h"
-#include "src/kernel/backend.h"
+#include "src/base/mem.h"
 
 #include <cblas.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Every device calls from its own thread, so the library must not start others. With a flavour that
  * has threads this makes it run in the caller, whatever OPENBLAS_NUM_THREADS says; in that mode
@@ -23,21 +22,22 @@ static void blas_ready(void)
     pthread_once(&once, one_thread);
 }
 
-qh_status qh_kernels_reserve(int n_threads)
-{
-    /* A buffer is 128 MiB of address space on x86-64, of which little is touched; the rest is for
-     * the allocator's own mapping around it. */
-    const size_t bytes = (size_t)n_threads * (130 << 20);
-    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* OpenBLAS maps a buffer for each product at work, 128 MiB on x86-64, keeps it for later ones, and
+ * asks for ever again, never to return, where the system has none. */
+enum { BUFFER_BYTES = (128 << 20) + (64 << 10) };
 
-    if (room == MAP_FAILED)
-        return qh_fail(QH_ERESOURCE,
-                       "memory: the dense products of %d threads want %zu MiB of address space; "
-                       "a larger ulimit -v or fewer --devices",
-                       n_threads, bytes >> 20);
-    munmap(room, bytes);
-    return QH_OK;
+qh_status qh_fast_gemm_prepare(int n_threads)
+{
+    static atomic_int n_ready; /* threads that an earlier call found room for */
+    int n = atomic_load(&n_ready);
+    qh_status st = QH_OK;
+
+    blas_ready();
+    if (n_threads > n)
+        st = qh_mem_check_room((int64_t)(n_threads - n) * BUFFER_BYTES, "OpenBLAS");
+    while (st == QH_OK && n < n_threads && !atomic_compare_exchange_weak(&n_ready, &n, n_threads))
+        continue;
+    return st;
 }
 
 /* What the product is added to: out itself, the bias, or 0. OpenBLAS first sweeps over out to

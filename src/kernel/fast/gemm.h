@@ -5,6 +5,7 @@
 
 #include "src/kernel/backend.h"
 
+qh_status qh_fast_gemm_prepare(int n_threads);
 void qh_fast_gemm_nn(qh_mat a, qh_mat b, const float *bias, int64_t r0, int64_t r1, qh_mat out,
                      bool accumulate);
 void qh_fast_gemm_nt(qh_mat a, qh_mat b, int64_t r0, int64_t r1, qh_mat out, bool accumulate);

@@ -7,6 +7,7 @@
 const qh_kernels FAST(table) = {
     .name = "fast",
     .help = "vector code and OpenBLAS (" TEXT(QH_ISA) ")",
+    .prepare = qh_fast_gemm_prepare,
     .gemm_nn = qh_fast_gemm_nn,
     .gemm_nt = qh_fast_gemm_nt,
     .gemm_tn = qh_fast_gemm_tn,

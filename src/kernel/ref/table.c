@@ -1,8 +1,15 @@
 #include "src/kernel/ref/ref.h"
 
+static qh_status prepare(int n_threads)
+{
+    (void)n_threads; /* plain loops take nothing */
+    return QH_OK;
+}
+
 const qh_kernels qh_kernels_ref = {
     .name = "ref",
     .help = "plain loops, the definition; slow",
+    .prepare = prepare,
     .spmm = qh_ref_spmm,
     .spmm_tn = qh_ref_spmm_tn,
     .gemm_nn = qh_ref_gemm_nn,
