@@ -82,10 +82,9 @@ static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, q
                               codec);
         goto out;
     }
-    if (!assign)
-        goto out;
-    QH_TRY(st, qh_bits_parse("--bits", s->bits, &t->bits));
-    QH_TRY(st, qh_bits_choose("--assign", assign, &t->bits, &t->assign));
+    QH_TRY(st, qh_bits_parse("--bits", s->bits, &t->bits)); /* nonsense is, even where unused */
+    if (assign)
+        QH_TRY(st, qh_bits_choose("--assign", assign, &t->bits, &t->assign));
 out:
     return st;
 }

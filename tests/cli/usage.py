@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Exit statuses, error lines and help."""
 
+import os
 import sys
 
 sys.dont_write_bytecode = True
@@ -23,6 +24,7 @@ WRONG = [
     (['train', GRAPH, '--method', 'in8'], 2, r'^qhalo: --method: .*did you mean int8'),
     (['train', GRAPH, '--codec', 'int:9'], 2, r'int'),
     (['train', GRAPH, '--bits', '2,x', '--assign', 'random'], 2, r'--bits'),
+    (['train', GRAPH, '--bits', '8,0'], 2, r"^qhalo: --bits: '0' in '8,0' is not a bit-width"),
     (['train', GRAPH, '--recipe', 'kpif'], 2, r'^qhalo: --recipe: .*did you mean kipf'),
     (['train', GRAPH, '--partitioner', 'metsi'], 2, r'metsi'),
     (['train', GRAPH, '--devices', '500'], 2, r'^qhalo: --devices: '),
@@ -37,6 +39,7 @@ WRONG = [
     (['train', QHALO], 3, r'^qhalo: .*qhalo'),
     (['train', GRAPH, '--partition', '/no/such.qhp'], 3, r'/no/such.qhp'),
     (['train', GRAPH, '--partition', QHALO], 3, r'qhalo'),
+    (['train', GRAPH, '--partition', ''], 3, r"^qhalo: '': cannot be read"),
     (['train', GRAPH, '--epochs', '1', '--out', '/proc/no'], 4, r'^qhalo: /proc/no'),
     (['compare', GRAPH], 2, r'^qhalo: --methods: is missing'),
     (['compare', GRAPH, '--methods', ','], 2, r'^qhalo: --methods: names no method'),
@@ -138,10 +141,11 @@ def help_is_narrow(_):
 def reader_that_left(_):
     import subprocess
     for words in [['train', *SMALL, '--quiet'], ['train', *SMALL, '--quiet', '--json'], ['net', 'list']]:
-        with subprocess.Popen([QHALO] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-            p.stdout.close()
-            err = p.stderr.read()
-            check((p.wait(), err) == (4, b''), f'{words}: {p.returncode} {err!r}')
+        reader, writer = os.pipe()
+        os.close(reader)  # before qhalo starts, or it may write in time
+        done = subprocess.run([QHALO] + words, stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        check((done.returncode, done.stderr) == (4, b''), f'{words}: {done.returncode} {done.stderr!r}')
 
 
 def version(_):
