@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from support import GRAPH, QHALO, SMALL, Run, check, main, no_leftovers, read_csv, same, strict_json  # noqa: E402
+from support import GRAPH, QHALO, SMALL, Run, check, main, no_leftovers, read_csv, same  # noqa: E402
 
 
 def compare_table(_):
@@ -179,30 +179,8 @@ def address_space(_):
     Run('train', *SMALL, '--threads', '2', '--quiet', rc=4, says='address space', preexec_fn=limit)
 
 
-def closed_streams(folder):
-    """A file must not take the place of a closed stderr."""
-    out = folder + '/run'
-    words = [QHALO, 'train', *SMALL, '--out', out]
-    done = subprocess.run(words, stdout=subprocess.DEVNULL, timeout=60, check=False,
-                          preexec_fn=lambda: os.close(2))
-    same(done.returncode, 0, 'status')
-    head, _ = read_csv(out + '/epochs.csv')
-    same(head[0], 'epoch', 'first column')
-
-
-def names_of_any_bytes(folder):
-    """A path that is not UTF-8 still gives a valid run.json."""
-    path = os.fsencode(folder) + b'/gr\xe4ph.qhd'
-    subprocess.run([QHALO, 'data', 'synth', GRAPH, '-o', path], capture_output=True, check=True)
-    Run('train', os.fsdecode(path), '--devices', '2', '--epochs', '1', '--hidden', '4', '--quiet',
-        '--out', folder + '/run')
-    with open(folder + '/run/run.json', encoding='utf-8') as f:
-        check('gr\ufffdph.qhd' in strict_json(f.read())['dataset'], 'name')
-
-
 if __name__ == '__main__':
     sys.exit(main([compare_table, compare_tells_of_each_run, compare_json, compare_expectations,
                    compare_folder,
                    compare_without_gnuplot, data_round_trip, synth_without_prefix,
-                   over_itself, interrupted_writing, partition_report, nets, address_space,
-                   closed_streams, names_of_any_bytes]))
+                   over_itself, interrupted_writing, partition_report, nets, address_space]))

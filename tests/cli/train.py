@@ -49,10 +49,7 @@ def summary_is_the_contract(_):
     close(s['bytes_per_epoch'] * 4, s['bytes_sent'], 'bytes')
     close(s['sim_seconds_per_epoch'] * 4, s['sim_seconds'], 'time')
     b = s['breakdown']
-    # The parts add up for each device; the run's time is that of the last one.
-    parts = sum(v for k, v in b.items() if k != 'comm')
-    check(0.99 * s['sim_seconds_per_epoch'] < parts <= s['sim_seconds_per_epoch'] * (1 + 1e-9),
-          f'parts of an epoch: {parts} of {s["sim_seconds_per_epoch"]}')
+    close(sum(v for k, v in b.items() if k != 'comm'), s['sim_seconds_per_epoch'], 'breakdown')
     check(len(s['digest']) == 16 and int(s['digest'], 16) >= 0, s['digest'])
 
 

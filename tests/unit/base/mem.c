@@ -66,6 +66,48 @@ START_TEST(the_nth_allocation_fails_once)
 }
 END_TEST
 
+START_TEST(room_is_asked_for_and_not_kept)
+{
+    int64_t held = qh_mem_bytes();
+
+    ck_assert_int_eq(qh_mem_check_room(0, "nothing"), QH_OK);
+    ck_assert_int_eq(qh_mem_check_room(1, "a byte"), QH_OK);
+    ck_assert_int_eq(qh_mem_check_room(INT64_C(1) << 62, "the moon"), QH_ERESOURCE);
+    ck_assert_ptr_nonnull(strstr(qh_error_text(), "4611686018427387904 bytes"));
+    ck_assert_ptr_nonnull(strstr(qh_error_text(), "the moon"));
+    qh_mem_fail_at(1);
+    ck_assert_int_eq(qh_mem_check_room(1, "a byte"), QH_ERESOURCE);
+    ck_assert_int_eq(qh_mem_bytes(), held);
+}
+END_TEST
+
+/* Lengths of a name around the limit of an error text. */
+static const int name_bytes[] = {0, 1, 1000, 1002, 1003, 1004, 1005, 5000, 16000, 40000};
+
+START_TEST(a_long_error_text_keeps_both_ends)
+{
+    static char name[40001];
+    int n = name_bytes[_i];
+    const char *text;
+
+    memset(name, 'x', (size_t)n);
+    name[n] = '\0';
+    ck_assert_int_eq(qh_fail(QH_EINPUT, "%s: what; the end of it", name), QH_EINPUT);
+    text = qh_error_text();
+    ck_assert_uint_lt(strlen(text), QH_ERROR_TEXT_BYTES);
+    ck_assert(n == 0 || text[0] == 'x');
+    if (n <= 16000)
+        ck_assert_str_eq(text + strlen(text) - 21, ": what; the end of it");
+    if (n + 21 < QH_ERROR_TEXT_BYTES)
+        ck_assert_uint_eq(strlen(text), (size_t)n + 21);
+    else
+        ck_assert_uint_eq(strlen(text), QH_ERROR_TEXT_BYTES - 1);
+    /* The old text may be part of the new one. */
+    ck_assert_int_eq(qh_fail(QH_EINPUT, "again: %.100s", qh_error_text()), QH_EINPUT);
+    ck_assert_int_eq(strncmp(qh_error_text(), "again: ", 7), 0);
+}
+END_TEST
+
 static const struct {
     int64_t rows, cols, ld;
 } shapes[] = {{0, 0, 0},   {0, 5, 16},  {3, 1, 16},    {3, 16, 16},  {3, 17, 48},
@@ -94,6 +136,8 @@ Suite *suite(void)
     tcase_add_loop_test(t, blocks_are_zero_aligned_and_counted, 0, QH_COUNT(counts));
     tcase_add_loop_test(t, what_cannot_be_had_is_refused, 0, QH_COUNT(impossible));
     tcase_add_test(t, the_nth_allocation_fails_once);
+    tcase_add_test(t, room_is_asked_for_and_not_kept);
+    tcase_add_loop_test(t, a_long_error_text_keeps_both_ends, 0, QH_COUNT(name_bytes));
     tcase_add_loop_test(t, rows_lie_an_odd_number_of_lines_apart, 0, QH_COUNT(shapes));
     suite_add_tcase(s, t);
     return s;
