@@ -6,9 +6,11 @@
 #include "src/graph/storage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROWS_BYTES = 1 << 20 }; /* features read at a time */
 
@@ -62,14 +64,20 @@ static qh_status read_meta(folder *f)
     json_error_t error;
     json_t *meta = NULL, *name;
     FILE *file;
+    int fd;
     qh_status st = QH_OK;
 
     if (snprintf(path, sizeof path, "%s/meta.json", f->path) >= (int)sizeof path)
         return qh_fail(QH_EINPUT, "%.64s...: a path of more than 4096 bytes", f->path);
-    file = fopen(path, "re");
-    if (!file)
-        return qh_fail(QH_EINPUT, "%s: %s; name, nodes, features and classes are wanted", path,
-                       strerror(errno));
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no wait for a pipe's writer */
+    file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        st = qh_fail(QH_EINPUT, "%s: %s; name, nodes, features and classes are wanted", path,
+                     strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return st;
+    }
     meta = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
     fclose(file);
     if (!meta && error.line > 0)

@@ -104,7 +104,7 @@ static qh_status open_path(const char *folder, const char *name, qh_npy *a, int6
     if (st < 0)
         return st;
     snprintf(a->path, bytes, "%s/%s", folder, name);
-    a->fd = open(a->path, O_RDONLY | O_CLOEXEC);
+    a->fd = open(a->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no wait for a pipe's writer */
     if (a->fd < 0 || fstat(a->fd, &info) != 0)
         return qh_fail(QH_EINPUT, "%s: %s; a .npy array is wanted", a->path, strerror(errno));
     if (!S_ISREG(info.st_mode))

@@ -94,6 +94,13 @@ def a_pipe_is_refused(folder):
     os.mkfifo(path)
     Run('data', 'info', path, rc=3, says='not a regular file')
     Run('train', GRAPH, '--config', path, rc=2, says='not a regular file')
+    neutral = folder + '/g'
+    for name in ('edges.npy', 'feat.npy', 'label.npy', 'split.npy', 'meta.json'):
+        Run('data', 'synth', GRAPH, '-o', neutral + '/', '--quiet')
+        os.unlink(f'{neutral}/{name}')
+        os.mkfifo(f'{neutral}/{name}')
+        Run('data', 'info', neutral, rc=3, says=name)
+        shutil.rmtree(neutral)
 
 
 def hang_up(folder):
