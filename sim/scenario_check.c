@@ -45,16 +45,16 @@ static qh_model_config model_config(const qh_settings *s, const qh_dataset *d)
 
 qh_status qh_settings_parts(const qh_settings *s, qh_parts *out)
 {
-    const qh_method *m = NULL;
     const char *assign;
+    qh_method m;
     qh_status st;
 
     QH_TRY(st, qh_method_choose("--method", s->method, &m));
-    assign = s->assign ? s->assign : s->codec ? NULL : m->assign;
+    assign = s->assign ? s->assign : s->codec ? NULL : m.assign;
     *out = (qh_parts){.codec = s->codec ? s->codec
                                : assign ? "mixed"
-                                        : m->codec,
-                      .strategy = s->overlap ? "overlap" : m->strategy,
+                                        : m.codec,
+                      .strategy = s->overlap ? "overlap" : m.strategy,
                       .assign = assign};
 out:
     return st;

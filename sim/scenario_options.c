@@ -49,8 +49,7 @@ const qh_option qh_scenario_options[] = {
      .value = "EPOCHS", .help = "stop when validation has not improved for so long; 0: never"},
 
     {"method", QH_OPT_TEXT, AT(method), .def_text = "vanilla", .value = "NAME",
-     .help = "vanilla, int8, int4, int2, random, adaqp-p or nocomm: a bundle of what follows",
-     .group = "Communication"},
+     .help = "a bundle of what follows; the methods are listed below", .group = "Communication"},
     {"codec", QH_OPT_TEXT, AT(codec), .value = "NAME",
      .help = "of messages: fp32, bf16, fp16, int:B, drop, or mixed with --assign"},
     {"assign", QH_OPT_TEXT, AT(assign), .value = "NAME",

@@ -59,7 +59,7 @@ static qh_status read_methods(const char *text, method_list *l)
         return qh_fail(QH_EUSAGE, "--methods: is missing; --methods vanilla,int8,int4 is one");
     QH_TRY(st, qh_mem_strdup(text, &l->text));
     for (char *name = strtok_r(l->text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-        const qh_method *m;
+        qh_method m;
 
         if (l->n == QH_COUNT(l->name)) {
             st = qh_fail(QH_EUSAGE, "--methods: more than %zu are named", QH_COUNT(l->name));

@@ -5,15 +5,18 @@
 #include <string.h>
 
 static const qh_method methods[] = {
-    {"vanilla", "full precision, exchange first, then compute", "fp32", NULL, "sync"},
-    {"int8", "every message in 8 bits", "int:8", NULL, "sync"},
-    {"int4", "every message in 4 bits", "int:4", NULL, "sync"},
-    {"int2", "every message in 2 bits", "int:2", NULL, "sync"},
-    {"random", "bit-widths of --bits drawn anew every --assign-every epochs", "mixed", "random",
-     "sync"},
-    {"adaqp-p", "full precision, central nodes are computed while messages travel", "fp32", NULL,
-     "overlap"},
-    {"nocomm", "nothing is sent, halo values are 0", "drop", NULL, "sync"},
+    {.name = "vanilla", .help = "full precision, exchange first, then compute"},
+    {.name = "int8", .help = "every message in 8 bits", .codec = "int:8"},
+    {.name = "int4", .help = "every message in 4 bits", .codec = "int:4"},
+    {.name = "int2", .help = "every message in 2 bits", .codec = "int:2"},
+    {.name = "random",
+     .help = "bit-widths of --bits drawn anew every --assign-every epochs",
+     .codec = "mixed",
+     .assign = "random"},
+    {.name = "adaqp-p",
+     .help = "full precision, central nodes are computed while messages travel",
+     .strategy = "overlap"},
+    {.name = "nocomm", .help = "nothing is sent, halo values are 0", .codec = "drop"},
 };
 
 /* Names of the contract whose parts are still to come; ':' ends those that take an argument. */
@@ -22,17 +25,21 @@ static const char *const later[] = {
     "pipegcn-gf", "sancus", "bns:",   "pipeqs", "degree",  "ef-int2",
 };
 
-const qh_method *qh_method_find(const char *name)
+const qh_method *qh_method_at(int i)
 {
-    for (size_t i = 0; i < QH_COUNT(methods); i++)
-        if (strcmp(methods[i].name, name) == 0)
-            return &methods[i];
-    return NULL;
+    return 0 <= i && i < (int)QH_COUNT(methods) ? &methods[i] : NULL;
 }
 
-const char *qh_methods_names(void)
+const char *qh_methods_names(char buf[QH_METHODS_NAMES_BYTES])
 {
-    return "vanilla|int8|int4|int2|random|adaqp-p|nocomm";
+    size_t used = 0;
+
+    for (size_t i = 0; i < QH_COUNT(methods); i++) {
+        used += (size_t)snprintf(buf + used, QH_METHODS_NAMES_BYTES - used, "%s%s", i ? "|" : "",
+                                 methods[i].name);
+        QH_ASSERT(used < QH_METHODS_NAMES_BYTES);
+    }
+    return buf;
 }
 
 static bool is_later(const char *name)
@@ -46,18 +53,25 @@ static bool is_later(const char *name)
     return false;
 }
 
-qh_status qh_method_choose(const char *where, const char *name, const qh_method **out)
+/* The line of a name up to its ':'. */
+static const qh_method *find(const char *name)
 {
-    const qh_method *m = qh_method_find(name);
+    size_t n = strcspn(name, ":");
+
+    for (size_t i = 0; i < QH_COUNT(methods); i++)
+        if (strcspn(methods[i].name, ":") == n && strncmp(methods[i].name, name, n) == 0)
+            return &methods[i];
+    return NULL;
+}
+
+static qh_status unknown(const char *where, const char *name)
+{
+    char names[QH_METHODS_NAMES_BYTES];
     const char *near, *known[QH_COUNT(methods)];
 
-    if (m) {
-        *out = m;
-        return QH_OK;
-    }
     if (is_later(name))
         return qh_fail(QH_EUSAGE, "%s: method '%s' is not in this version; it has %s", where, name,
-                       qh_methods_names());
+                       qh_methods_names(names));
     if (strncmp(name, "int", 3) == 0 && '1' <= name[3] && name[3] <= '8' && !name[4])
         return qh_fail(QH_EUSAGE,
                        "%s: there is no method '%s'; --codec int:%c of qhalo train sends so", where,
@@ -69,7 +83,28 @@ qh_status qh_method_choose(const char *where, const char *name, const qh_method 
         return qh_fail(QH_EUSAGE, "%s: there is no method '%s'; did you mean %s?", where, name,
                        near);
     return qh_fail(QH_EUSAGE, "%s: there is no method '%s'; it has to be one of %s", where, name,
-                   qh_methods_names());
+                   qh_methods_names(names));
+}
+
+qh_status qh_method_choose(const char *where, const char *name, qh_method *out)
+{
+    const qh_method *m = find(name);
+    const char *given = strchr(name, ':');
+    bool wanted;
+
+    if (!m)
+        return unknown(where, name);
+    wanted = strchr(m->name, ':') != NULL;
+    if (wanted && !(given && given[1]))
+        return qh_fail(QH_EUSAGE, "%s: method '%s' lacks its argument; %s, %s", where, name,
+                       m->name, m->help);
+    if (!wanted && given)
+        return qh_fail(QH_EUSAGE, "%s: method '%s': %s takes no argument", where, name, m->name);
+    *out = *m;
+    out->codec = m->codec ? m->codec : "fp32";
+    out->strategy = m->strategy ? m->strategy : "sync";
+    out->argument = wanted ? given + 1 : "";
+    return QH_OK;
 }
 
 void qh_methods_help(FILE *out)

@@ -9,20 +9,28 @@
 
 #include <stdio.h>
 
-/* A method is a named bundle; each part can be overridden by its own option. */
+/* A method is a named bundle, one line of the table in method.c, where a part that is not named is
+ * vanilla's; each part can be overridden by its own option. */
 typedef struct qh_method {
-    const char *name, *help;
+    const char
+        *name; /* "int8"; or "fixed:R", where R stands for an argument that has to be given */
+    const char *help;
     const char *codec;    /* "fp32", "int:2", "mixed", "drop", ... */
     const char *assign;   /* bit assigner, with codec "mixed"; else NULL */
     const char *strategy; /* "sync", "overlap", ... */
+    const char *argument; /* of a chosen method: the text after ':', "" where it takes none */
 } qh_method;
 
-/* By name; NULL when unknown (qh_methods_names gives "vanilla|int8|..." for the message). */
-const qh_method *qh_method_find(const char *name);
-const char *qh_methods_names(void);
-/* By name, or QH_EUSAGE: "WHERE: ..." says whether the name is unknown or stands for a method that
- * this version has not. */
-qh_status qh_method_choose(const char *where, const char *name, const qh_method **out);
+/* Line i of the table as it stands there (a part may be NULL), or NULL past the last. */
+const qh_method *qh_method_at(int i);
+/* "vanilla|int8|...|fixed:R" for messages. */
+enum { QH_METHODS_NAMES_BYTES = 512 };
+const char *qh_methods_names(char buf[QH_METHODS_NAMES_BYTES]);
+/* What "int8" or "fixed:16" stands for, all parts filled in (but assign, which may be NULL);
+ * argument points into name. QH_EUSAGE, "WHERE: ..." with what would be right: an unknown name, a
+ * method that this version has not, an argument that is missing or not wanted. Whether the argument
+ * is a good one is for the part that it goes to. */
+qh_status qh_method_choose(const char *where, const char *name, qh_method *out);
 void qh_methods_help(FILE *out);
 
 typedef struct qh_train_settings {

@@ -70,16 +70,16 @@ qh_train_settings fleet_settings(const qh_dataset *d, const char *model, int lay
 
 void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
 {
-    const qh_method *m = qh_method_find(method);
+    qh_method m;
 
-    ck_assert_ptr_nonnull(m);
-    ck_assert_int_eq(qh_codec_init(m->codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
+    ck_assert_int_eq(qh_method_choose("fleet", method, &m), QH_OK);
+    ck_assert_int_eq(qh_codec_init(m.codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
                      QH_OK);
-    s->strategy = m->strategy;
-    if (!m->assign)
+    s->strategy = m.strategy;
+    if (!m.assign)
         return;
     s->bits = (qh_bits_config){.width = {2, 4, 8}, .n_widths = 3, .assign_every = 2, .seed = 1};
-    s->assign = qh_bits_find(m->assign);
+    s->assign = qh_bits_find(m.assign);
     ck_assert_ptr_nonnull(s->assign);
 }
 

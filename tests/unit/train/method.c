@@ -8,17 +8,20 @@
 /* Every method of the table can be built: its codec, assigner and strategy exist and fit. */
 START_TEST(every_method_has_its_parts)
 {
-    char names[256], *rest = names, *name;
+    char names[QH_METHODS_NAMES_BYTES], *rest = names, *name;
     int n = 0;
 
-    snprintf(names, sizeof names, "%s", qh_methods_names());
+    qh_methods_names(names);
     while ((name = strsep(&rest, "|"))) {
-        const qh_method *m = qh_method_find(name), *chosen;
+        const qh_method *line = qh_method_at(n);
+        qh_method chosen, *m = &chosen;
         qh_codec codec;
 
-        ck_assert_msg(m != NULL, "%s", name);
-        ck_assert_int_eq(qh_method_choose("--method", name, &chosen), QH_OK);
-        ck_assert_ptr_eq(m, chosen);
+        ck_assert_ptr_nonnull(line);
+        ck_assert_str_eq(line->name, name);
+        ck_assert_int_eq(qh_method_choose("--method", name, m), QH_OK);
+        ck_assert_ptr_eq(m->name, line->name);
+        ck_assert_str_eq(m->argument, strchr(name, ':') ? strchr(name, ':') + 1 : "");
         ck_assert_int_eq(qh_codec_init(m->codec, QH_PARAMS_BF16, qh_kernels_find("ref"), &codec),
                          QH_OK);
         ck_assert(codec.ops->takes_widths == (m->assign != NULL));
@@ -28,6 +31,8 @@ START_TEST(every_method_has_its_parts)
         n++;
     }
     ck_assert_int_ge(n, 7);
+    ck_assert_ptr_null(qh_method_at(n));
+    ck_assert_ptr_null(qh_method_at(-1));
 }
 END_TEST
 
@@ -38,6 +43,8 @@ static const struct row {
     {"fixed:16", "--method: method 'fixed:16' is not in this version; it has vanilla|"},
     {"bns:0.1", "--method: method 'bns:0.1' is not in this version; it has vanilla|"},
     {"adaqp", "--method: method 'adaqp' is not in this version; it has vanilla|"},
+    {"vanilla:2", "--method: method 'vanilla:2': vanilla takes no argument"},
+    {"int8:", "--method: method 'int8:': int8 takes no argument"},
     {"vanila", "--method: there is no method 'vanila'; did you mean vanilla?"},
     {"xyzzy", "--method: there is no method 'xyzzy'; it has to be one of vanilla|"},
     {"", "--method: there is no method ''; it has to be one of vanilla|"},
@@ -45,10 +52,10 @@ static const struct row {
 
 START_TEST(other_names_are_told_apart)
 {
-    const qh_method *m = NULL;
+    qh_method m = {.name = "untouched"};
 
     ck_assert_int_eq(qh_method_choose("--method", rows[_i].name, &m), QH_EUSAGE);
-    ck_assert_ptr_null(m);
+    ck_assert_str_eq(m.name, "untouched");
     ck_assert_msg(strncmp(qh_error_text(), rows[_i].text, strlen(rows[_i].text)) == 0, "%s",
                   qh_error_text());
 }
