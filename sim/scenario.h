@@ -30,6 +30,8 @@ typedef struct qh_settings {
     char *method, *codec, *assign, *bits;
     int64_t assign_every;
     bool overlap;
+    char *stale; /* a number; NULL: the method's */
+    double smooth;
     int params; /* fp32|bf16 */
     /* partition */
     char *partitioner, *partition_file;
@@ -53,6 +55,7 @@ void qh_settings_fini(qh_settings *s);
 typedef struct qh_parts {
     const char *codec, *strategy; /* borrowed from the settings or from the method */
     const char *assign;           /* bit assigner; NULL: the codec has one width */
+    qh_relax relax;
 } qh_parts;
 
 /* QH_EUSAGE for an unknown method. */

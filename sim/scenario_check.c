@@ -56,6 +56,7 @@ qh_status qh_settings_parts(const qh_settings *s, qh_parts *out)
                                         : m.codec,
                       .strategy = s->overlap ? "overlap" : m.strategy,
                       .assign = assign};
+    QH_TRY(st, qh_settings_relax(s, &m, &out->relax));
 out:
     return st;
 }
@@ -69,6 +70,7 @@ static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, q
 
     QH_TRY(st, qh_settings_parts(s, &parts));
     t->strategy = parts.strategy;
+    t->relax = parts.relax;
     assign = parts.assign;
     codec = parts.codec;
     QH_TRY(st, qh_codec_init(codec, params, kernels, &t->codec));
@@ -85,6 +87,7 @@ static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, q
     QH_TRY(st, qh_bits_parse("--bits", s->bits, &t->bits)); /* nonsense is, even where unused */
     if (assign)
         QH_TRY(st, qh_bits_choose("--assign", assign, &t->bits, &t->assign));
+    QH_TRY(st, qh_relax_check(t));
 out:
     return st;
 }

@@ -9,4 +9,9 @@
 qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const qh_kernels *kernels,
                                qh_train_settings *out);
 
+/* scenario_relax.c: the method's figures, or the options' in their place. QH_EUSAGE. */
+qh_status qh_settings_relax(const qh_settings *s, const qh_method *m, qh_relax *out);
+/* Refuses what makes no sense together: QH_EUSAGE, naming the option. */
+qh_status qh_relax_check(const qh_train_settings *t);
+
 #endif

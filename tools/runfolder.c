@@ -219,8 +219,10 @@ static json_t *effective_json(const qh_settings *s)
 
     if (qh_settings_parts(s, &parts) < 0)
         return NULL; /* not after a run */
-    return json_pack("{s:s,s:s?,s:s?,s:s}", "codec", parts.codec, "assign", parts.assign, "bits",
-                     parts.assign ? s->bits : NULL, "strategy", parts.strategy);
+    return json_pack("{s:s,s:s?,s:s?,s:s,s:I,s:b,s:b}", "codec", parts.codec, "assign",
+                     parts.assign, "bits", parts.assign ? s->bits : NULL, "strategy",
+                     parts.strategy, "stale", (json_int_t)parts.relax.stale, "smooth_features",
+                     parts.relax.smooth_features, "smooth_gradients", parts.relax.smooth_gradients);
 }
 
 static json_t *run_json(const char *dataset, const qh_settings *s, const qh_result *r,

@@ -176,7 +176,10 @@ const char *qh_method_text(const qh_settings *s, char *buf, size_t room)
     size_t n = (size_t)snprintf(buf, room, "%s", s->method);
     const struct {
         const char *name, *value;
-    } parts[] = {{"codec ", s->codec}, {"assign ", s->assign}, {"overlap", s->overlap ? "" : NULL}};
+    } parts[] = {{"codec ", s->codec},
+                 {"assign ", s->assign},
+                 {"overlap", s->overlap ? "" : NULL},
+                 {"stale ", s->stale}};
 
     for (size_t i = 0; i < QH_COUNT(parts) && n < room; i++)
         if (parts[i].value) {

@@ -95,6 +95,14 @@ static void record_coding(const qh_channel *c, qh_op op, int64_t wire)
     qh_exec_record(c->x->exec, op, c->layer, c->dir, flops, bytes);
 }
 
+/* Average and value are read and written. */
+static void record_smoothing(const qh_channel *c)
+{
+    int64_t values = c->block.n_rows * c->block.n_cols;
+
+    qh_exec_record(c->x->exec, QH_OP_ELEMENTWISE, c->layer, c->dir, 3 * values, 16 * values);
+}
+
 static void record_transfer(const qh_channel *c, int round, int64_t wire)
 {
     qh_record r = {.op = c->sending ? QH_OP_SEND : QH_OP_RECV,
@@ -124,22 +132,24 @@ static bool moved(const qh_exchange *x, int layer, qh_direction dir)
 static qh_status send_block(qh_exchange *x, qh_channel *c, int round)
 {
     const qh_transport_ops *t = x->transport->ops;
-    uint8_t *wire = x->wire + x->wire_at[c->peer];
+    qh_slot *slot = qh_channel_slot(c);
     int64_t bytes;
     qh_status st = QH_OK;
 
     qh_channel_index(c);
     bytes = qh_channel_bytes(c);
     if (moved(x, c->layer, c->dir)) {
-        if (x->in_flight[c->peer])
-            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->send[c->peer]));
-        x->in_flight[c->peer] = false;
-        QH_ASSERT(bytes <= x->wire_at[c->peer + 1] - x->wire_at[c->peer]);
+        uint8_t *wire = x->wire + slot->wire_at[c->peer];
+
+        if (slot->sending[c->peer])
+            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &slot->send[c->peer]));
+        slot->sending[c->peer] = false;
+        QH_ASSERT(bytes <= slot->wire_at[c->peer + 1] - slot->wire_at[c->peer]);
         QH_TRY(st, qh_channel_encode(c, wire));
         record_coding(c, QH_OP_QUANTIZE, bytes);
-        QH_TRY(st,
-               t->send_begin(x->transport, x->plan->rank, c->peer, wire, bytes, &x->send[c->peer]));
-        x->in_flight[c->peer] = true;
+        QH_TRY(st, t->send_begin(x->transport, x->plan->rank, c->peer, wire, bytes,
+                                 &slot->send[c->peer]));
+        slot->sending[c->peer] = true;
     } else {
         record_coding(c, QH_OP_QUANTIZE, bytes);
     }
@@ -150,14 +160,17 @@ out:
 
 static qh_status expect_block(qh_exchange *x, qh_channel *c, int round)
 {
+    qh_slot *slot = qh_channel_slot(c);
     qh_status st = QH_OK;
     int64_t bytes;
 
     qh_channel_index(c);
     bytes = qh_channel_bytes(c);
-    if (moved(x, c->layer, c->dir))
+    if (moved(x, c->layer, c->dir)) {
         QH_TRY(st, x->transport->ops->recv_begin(x->transport, x->plan->rank, c->peer, NULL, bytes,
-                                                 &x->recv[c->peer]));
+                                                 &slot->recv[c->peer]));
+        slot->receiving[c->peer] = true;
+    }
     record_transfer(c, round, bytes + qh_channel_table_bytes(c));
 out:
     return st;
@@ -173,7 +186,9 @@ static qh_status begin(qh_exchange *x, const qh_codec *codec, int32_t epoch, int
         return QH_OK;
     if (codec->ops->takes_widths && qh_exchange_widths_change(x, epoch)) {
         QH_TRY(st, qh_exchange_widths_choose(x, epoch, layer, dir));
-        QH_TRY(st, qh_exchange_widths_tell(x, layer, dir));
+        QH_TRY(st, qh_exchange_widths_tell(x, epoch, layer, dir));
+    } else if (codec->ops->takes_widths) {
+        qh_exchange_widths_keep(x, epoch, layer, dir);
     }
     for (int round = 1; round < n_ranks; round++) {
         int to = (rank + round) % n_ranks, from = (rank - round + n_ranks) % n_ranks;
@@ -192,22 +207,27 @@ out:
 static qh_status take_block(qh_exchange *x, qh_channel *c)
 {
     const qh_transport_ops *t = x->transport->ops;
+    qh_slot *slot = qh_channel_slot(c);
     int rank = x->plan->rank;
     bool keep = x->kept && c->layer == 0 && c->dir == QH_FORWARD && c->codec == run_codec(x);
     qh_status st = QH_OK;
 
     qh_channel_index(c);
     if (moved(x, c->layer, c->dir)) {
-        QH_TRY(st, t->recv_finish(x->transport, rank, &x->recv[c->peer]));
-        st = qh_channel_decode(c, x->recv[c->peer].view);
+        qh_transfer *in = &slot->recv[c->peer];
+
+        QH_TRY(st, t->recv_finish(x->transport, rank, in));
+        st = qh_channel_decode(c, in->view);
         if (keep)
-            memcpy(x->kept + x->kept_at[c->peer], x->recv[c->peer].view,
-                   (size_t)qh_channel_bytes(c));
-        t->recv_release(x->transport, rank, &x->recv[c->peer]);
+            memcpy(x->kept + x->kept_at[c->peer], in->view, (size_t)qh_channel_bytes(c));
+        t->recv_release(x->transport, rank, in);
+        slot->receiving[c->peer] = false;
         if (st < 0)
             goto out;
     }
     record_coding(c, QH_OP_DEQUANTIZE, qh_channel_bytes(c));
+    if (qh_channel_is_smooth(c))
+        record_smoothing(c);
 out:
     return st;
 }
@@ -272,16 +292,14 @@ qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_directi
     return begin(x, run_codec(x), epoch, layer, dir);
 }
 
-qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+/* Puts what is there of an epoch in its place. */
+static qh_status finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
 {
     const qh_codec *codec = run_codec(x);
     bool features = layer == 0 && dir == QH_FORWARD && x->raw_features;
     qh_status st = QH_OK;
 
-    if (codec->ops->silent) { /* halo gradients go nowhere, halo rows are 0 */
-        if (dir == QH_FORWARD)
-            qh_exchange_clear_halo(x, layer);
-    } else if (!qh_exchange_travels(x, codec, epoch, layer, dir)) {
+    if (!qh_exchange_travels(x, codec, epoch, layer, dir)) {
         if (x->halo0 == QH_HALO_EXACT && x->kept)
             QH_TRY(st, decode_kept(x));
     } else {
@@ -297,6 +315,20 @@ out:
     return st;
 }
 
+/* With staleness K (PipeGCN, Wan et al., ICLR 2022, arXiv 2203.10428, algorithm 1) what is used in
+ * epoch t is what was sent in epoch t - K: halo rows H(t - K) forward, halo gradients added
+ * backward. Before epoch K nothing has come: both are 0. */
+qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+{
+    int64_t of = epoch - x->settings->relax.stale;
+
+    if (of >= 0 && !run_codec(x)->ops->silent)
+        return finish(x, (int32_t)of, layer, dir);
+    if (dir == QH_FORWARD)
+        qh_exchange_clear_halo(x, layer);
+    return QH_OK;
+}
+
 qh_status qh_exchange_exact(qh_exchange *x, int layer)
 {
     qh_status st = QH_OK;
@@ -306,24 +338,6 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer)
     } else {
         QH_TRY(st, begin(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
         QH_TRY(st, finish_blocks(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
-    }
-out:
-    return st;
-}
-
-qh_status qh_exchange_drain(qh_exchange *x)
-{
-    const qh_transport_ops *t = x->transport->ops;
-    qh_status st = QH_OK;
-
-    for (int p = 0; p < x->plan->n_ranks; p++) {
-        if (x->in_flight[p])
-            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->send[p]));
-        x->in_flight[p] = false;
-        if (x->table_in_flight && x->table_in_flight[p]) {
-            QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &x->table_send[p]));
-            x->table_in_flight[p] = false;
-        }
     }
 out:
     return st;

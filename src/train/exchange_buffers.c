@@ -9,60 +9,22 @@ static int64_t round_up(int64_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Wire bytes of a block at most, whatever its widths. */
-static int64_t most_bytes(qh_exchange *x, const qh_codec *codec, int layer, qh_direction dir,
-                          bool sending, int peer)
+int64_t qh_channel_most_bytes(const qh_channel *c)
 {
-    qh_channel c = qh_channel_at(x, codec, 0, layer, dir, sending, peer);
-    const qh_bits_config *bits = &x->settings->bits;
+    const qh_bits_config *bits = &c->x->settings->bits;
 
-    if (c.block.n_rows == 0 || codec->ops->silent)
+    if (c->block.n_rows == 0 || c->codec->ops->silent)
         return 0;
-    if (codec->ops->takes_widths) /* a file may name any width */
-        return c.block.n_rows * qh_row_bytes(c.block.n_cols,
-                                             bits->argument ? 32 : bits->width[bits->n_widths - 1],
-                                             codec->params);
-    return qh_channel_bytes(&c);
+    if (c->codec->ops->takes_widths) /* a file may name any width */
+        return c->block.n_rows * qh_row_bytes(c->block.n_cols,
+                                              bits->argument ? 32 : bits->width[bits->n_widths - 1],
+                                              c->codec->params);
+    return qh_channel_bytes(c);
 }
 
 static int64_t max_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
-}
-
-/* The largest block that ever leaves for a peer: coded ones, and exact ones for evaluation. */
-static int64_t largest_block(qh_exchange *x, int peer)
-{
-    const qh_codec *codec = &x->settings->codec;
-    int64_t most = 0;
-
-    for (int l = 0; l < qh_model_n_layers(x->model); l++) {
-        bool features = l == 0 && x->raw_features;
-
-        if (!(features && x->known_features))
-            most = max_of(most, most_bytes(x, codec, l, QH_FORWARD, true, peer));
-        if (!features)
-            most = max_of(most, most_bytes(x, &x->exact, l, QH_FORWARD, true, peer));
-        if (qh_model_has_gradient(x->model, l))
-            most = max_of(most, most_bytes(x, codec, l, QH_BACKWARD, true, peer));
-    }
-    return round_up(most);
-}
-
-static qh_status new_wire(qh_exchange *x)
-{
-    int n_ranks = x->plan->n_ranks;
-    qh_status st;
-
-    QH_TRY(st, QH_NEW_ARRAY(&x->wire_at, n_ranks + 1));
-    for (int p = 0; p < n_ranks; p++)
-        x->wire_at[p + 1] = x->wire_at[p] + largest_block(x, p);
-    QH_TRY(st, QH_NEW_ARRAY(&x->wire, x->wire_at[n_ranks]));
-    QH_TRY(st, QH_NEW_ARRAY(&x->send, n_ranks));
-    QH_TRY(st, QH_NEW_ARRAY(&x->recv, n_ranks));
-    QH_TRY(st, QH_NEW_ARRAY(&x->in_flight, n_ranks));
-out:
-    return st;
 }
 
 static qh_status new_kept(qh_exchange *x)
@@ -74,8 +36,11 @@ static qh_status new_kept(qh_exchange *x)
     if (!x->settings->cache_features || !x->raw_features || x->same_features || codec->ops->silent)
         return QH_OK;
     QH_TRY(st, QH_NEW_ARRAY(&x->kept_at, n_ranks + 1));
-    for (int p = 0; p < n_ranks; p++)
-        x->kept_at[p + 1] = x->kept_at[p] + round_up(most_bytes(x, codec, 0, QH_FORWARD, false, p));
+    for (int p = 0; p < n_ranks; p++) {
+        qh_channel c = qh_channel_at(x, codec, 0, 0, QH_FORWARD, false, p);
+
+        x->kept_at[p + 1] = x->kept_at[p] + round_up(qh_channel_most_bytes(&c));
+    }
     QH_TRY(st, QH_NEW_ARRAY(&x->kept, x->kept_at[n_ranks]));
 out:
     return st;
@@ -90,9 +55,9 @@ static qh_status new_scratch(qh_exchange *x)
 
     for (int l = 0; l < qh_model_n_layers(x->model); l++)
         widest = max_of(widest, qh_model_message_cols(x->model, l));
-    x->n_slots = team == 1 ? 1 : 4 * team;
-    x->slot_size = max_of(QH_PIECE_FLOATS, widest);
-    return QH_NEW_ARRAY(&x->scratch, x->n_slots * x->slot_size);
+    x->n_pieces = team == 1 ? 1 : 4 * team;
+    x->piece_size = max_of(QH_PIECE_FLOATS, widest);
+    return QH_NEW_ARRAY(&x->scratch, x->n_pieces * x->piece_size);
 }
 
 static qh_status list_boundary(qh_exchange *x)
@@ -139,7 +104,8 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     x->same_features = x->raw_features && codec->lossless && s->model.input_dropout == 0;
     x->known_features = x->same_features && !s->host_times;
     QH_TRY(st, list_boundary(x));
-    QH_TRY(st, new_wire(x));
+    QH_TRY(st, qh_exchange_slots_new(x));
+    QH_TRY(st, qh_exchange_smooth_new(x));
     QH_TRY(st, new_kept(x));
     QH_TRY(st, new_scratch(x));
     QH_TRY(st, qh_exchange_widths_new(x));
@@ -158,11 +124,8 @@ void qh_exchange_free(qh_exchange *x)
     qh_mem_free(x->scratch);
     qh_mem_free(x->kept);
     qh_mem_free(x->kept_at);
-    qh_mem_free(x->in_flight);
-    qh_mem_free(x->recv);
-    qh_mem_free(x->send);
-    qh_mem_free(x->wire);
-    qh_mem_free(x->wire_at);
+    qh_exchange_smooth_free(x);
+    qh_exchange_slots_free(x);
     qh_mem_free(x->boundary_degree);
     qh_mem_free(x->boundary_node);
     qh_mem_free(x);

@@ -46,6 +46,8 @@ void qh_exchange_clear_halo(qh_exchange *x, int layer)
 {
     qh_mat m;
 
+    if (layer == 0)
+        x->halo0 = QH_HALO_NOTHING;
     if (layer == 0 && x->dataset->sparse) {
         qh_model_put_begin(x->model);
         return;

@@ -13,10 +13,19 @@ enum { QH_PIECE_FLOATS = 64 * 1024 };
 /* What the halo rows of layer 0 hold now. */
 typedef enum qh_halo_rows { QH_HALO_NOTHING, QH_HALO_EXACT, QH_HALO_CODED } qh_halo_rows;
 
-/* The widths of all messages of a layer and direction, peers one after the other. */
+/* The widths of all messages of a layer and direction, peers one after the other. What has come is
+ * decoded with the widths of its own epoch, so recv has those of the epochs under way: those of
+ * epoch e at e % (stale + 1). */
 typedef struct qh_width_pair {
     uint8_t *send, *recv; /* owned; NULL when nothing travels, or the codec takes no widths */
 } qh_width_pair;
+
+/* The blocks of one exchange on their way, one a peer. */
+typedef struct qh_slot {
+    int64_t *wire_at;          /* owned, [n_ranks + 1]: block to p at wire + wire_at[p] */
+    qh_transfer *send, *recv;  /* owned, [n_ranks] */
+    bool *sending, *receiving; /* owned, [n_ranks]: begun and not finished */
+} qh_slot;
 
 struct qh_exchange {
     const qh_train_settings *settings;
@@ -31,22 +40,23 @@ struct qh_exchange {
     bool known_features; /* ... and need not be moved */
     qh_halo_rows halo0;
     int32_t *boundary_node, *boundary_degree; /* owned, [rows sent forward] */
-    /* Wire: one buffer a peer, at wire + wire_at[p]; transfers in flight. */
-    uint8_t *wire;                         /* owned */
-    int64_t *wire_at;                      /* owned, [n_ranks + 1] */
-    qh_transfer *send, *recv, *table_send; /* owned, [n_ranks] */
-    bool *in_flight, *table_in_flight;     /* owned, [n_ranks]: send, table_send */
+    uint8_t *wire;                            /* owned */
+    qh_slot *slot;                            /* owned, [n_slots] */
+    int64_t n_slots;                          /* see exchange_slots.c */
+    qh_mat *average; /* owned, [n_layers * 2]: see exchange_smooth.c; no data: as it comes */
+    qh_transfer *table_send; /* owned, [n_ranks] */
+    bool *table_in_flight;   /* owned, [n_ranks] */
     /* Widths, their packed tables, and the places of rows in the block at hand. */
     qh_width_pair *widths; /* owned, [n_layers * 2] */
     uint8_t *table;        /* owned: one a peer, at table + table_at[p] */
     int64_t *table_at;     /* owned, [n_ranks + 1] */
     qh_block_index index;
     /* Layer 0 blocks as they came, when they come once and the codec is lossy. */
-    uint8_t *kept;     /* owned */
-    int64_t *kept_at;  /* owned, [n_ranks + 1] */
-    float *scratch;    /* owned: n_slots pieces */
-    int64_t slot_size; /* floats of a piece */
-    int64_t n_slots;
+    uint8_t *kept;      /* owned */
+    int64_t *kept_at;   /* owned, [n_ranks + 1] */
+    float *scratch;     /* owned: n_pieces pieces */
+    int64_t piece_size; /* floats of a piece */
+    int64_t n_pieces;
 };
 
 /* The block between this rank and a peer in a layer and direction. At the owner's side its rows are
@@ -81,6 +91,22 @@ int64_t qh_channel_table_bytes(const qh_channel *c);
 bool qh_exchange_travels(const qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
                          qh_direction dir);
 
+/* Wire bytes of a block at most, whatever its widths. */
+int64_t qh_channel_most_bytes(const qh_channel *c);
+
+/* exchange_slots.c: where the blocks of an exchange lie, and which are under way. */
+qh_status qh_exchange_slots_new(qh_exchange *x);
+void qh_exchange_slots_free(qh_exchange *x);
+qh_slot *qh_channel_slot(const qh_channel *c);
+
+/* exchange_smooth.c: moving averages of what comes. */
+qh_status qh_exchange_smooth_new(qh_exchange *x);
+void qh_exchange_smooth_free(qh_exchange *x);
+bool qh_channel_is_smooth(const qh_channel *c);
+/* Rows piece of the block, just decoded into rows: into their average, and the average into rows.
+ * No two calls at once for a row. */
+void qh_channel_smooth(const qh_channel *c, qh_rows piece, qh_mat rows);
+
 /* exchange_rows.c: rows to wire and back, in pieces that the team shares out. Rows of sparse
  * features become dense in scratch, a piece at a time. Records are the caller's. */
 qh_status qh_channel_encode(qh_channel *c, uint8_t *wire);
@@ -99,6 +125,8 @@ uint8_t *qh_channel_widths(const qh_channel *c); /* [n_rows] */
 /* Widths of every channel that this rank sends on. */
 qh_status qh_exchange_widths_choose(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
 /* Sends them to the peers and learns theirs. */
-qh_status qh_exchange_widths_tell(qh_exchange *x, int layer, qh_direction dir);
+qh_status qh_exchange_widths_tell(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
+/* Those of the epoch before are those of this one too. */
+void qh_exchange_widths_keep(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
 
 #endif

@@ -31,12 +31,12 @@ static qh_rows piece_rows(const job *j, int64_t item)
     return (qh_rows){first, end < j->channel->block.n_rows ? end : j->channel->block.n_rows};
 }
 
-static qh_mat slot(const job *j, int64_t item, int64_t n_rows)
+static qh_mat scratch(const job *j, int64_t item, int64_t n_rows)
 {
     const qh_exchange *x = j->channel->x;
     int64_t cols = j->channel->block.n_cols;
 
-    return (qh_mat){x->scratch + item * x->slot_size, n_rows, cols, cols};
+    return (qh_mat){x->scratch + item * x->piece_size, n_rows, cols, cols};
 }
 
 /* The matrix whose rows travel, and in which the halo rows lie. */
@@ -71,7 +71,7 @@ static void encode_piece(void *ctx, int64_t item)
     qh_mat rows;
 
     if (is_sparse(c)) {
-        rows = slot(j, item, piece.end - piece.first);
+        rows = scratch(j, item, piece.end - piece.first);
         for (int64_t i = piece.first; i < piece.end; i++)
             qh_model_get_row(c->x->model, c->row[i], qh_mat_row(rows, i - piece.first));
     } else if (c->row) {
@@ -93,13 +93,10 @@ static void decode_piece(void *ctx, int64_t item)
     int64_t n = piece.end - piece.first;
     qh_mat rows;
 
-    if (c->dir == QH_FORWARD && !is_sparse(c)) {
-        c->codec->ops->decode(c->codec, &c->block, j->in, c->node, piece.first, piece.end,
-                              halo_rows(c, piece));
-        return;
-    }
-    rows = slot(j, item, n);
+    rows = c->dir == QH_FORWARD && !is_sparse(c) ? halo_rows(c, piece) : scratch(j, item, n);
     c->codec->ops->decode(c->codec, &c->block, j->in, c->node, piece.first, piece.end, rows);
+    if (qh_channel_is_smooth(c))
+        qh_channel_smooth(c, piece, rows);
     /* The rows of one block are distinct, so pieces may be added at once. */
     if (c->dir == QH_BACKWARD)
         c->x->exec->kernels->scatter_add(rows, c->row + piece.first, 0, n, matrix_of(c));
@@ -130,7 +127,7 @@ static qh_status bad_value(const job *j, int64_t row)
 qh_status qh_channel_encode(qh_channel *c, uint8_t *wire)
 {
     job j = {.channel = c, .out = wire, .piece = qh_piece_rows(c->block.n_cols)};
-    int64_t n = n_pieces(&j), wave = is_sparse(c) ? c->x->n_slots : n;
+    int64_t n = n_pieces(&j), wave = is_sparse(c) ? c->x->n_pieces : n;
 
     atomic_init(&j.bad, c->block.n_rows);
     for (; j.first_piece < n; j.first_piece += wave)
@@ -149,7 +146,7 @@ static qh_status put_wave(const job *j, int64_t n_items)
 
     for (int64_t item = 0; item < n_items; item++) {
         qh_rows piece = piece_rows(j, item);
-        qh_mat rows = slot(j, item, piece.end - piece.first);
+        qh_mat rows = scratch(j, item, piece.end - piece.first);
 
         for (int64_t i = piece.first; i < piece.end; i++)
             QH_TRY(st, qh_model_put_row(c->x->model, c->x->plan->n_inner + c->first + i,
@@ -163,7 +160,7 @@ qh_status qh_channel_decode(qh_channel *c, const uint8_t *wire)
 {
     job j = {.channel = c, .in = wire, .piece = qh_piece_rows(c->block.n_cols)};
     bool in_place = c->dir == QH_FORWARD && !is_sparse(c);
-    int64_t n = n_pieces(&j), wave = in_place ? n : c->x->n_slots;
+    int64_t n = n_pieces(&j), wave = in_place ? n : c->x->n_pieces;
     qh_status st = QH_OK;
 
     for (; j.first_piece < n; j.first_piece += wave) {

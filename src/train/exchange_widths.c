@@ -4,16 +4,38 @@
 #include "src/base/mem.h"
 #include "src/train/exchange_parts.h"
 
+#include <string.h>
+
 static qh_width_pair *pair_of(const qh_exchange *x, int layer, qh_direction dir)
 {
     return &x->widths[2 * layer + (int)dir];
 }
 
+/* Messages that come in an exchange, of all peers. */
+static int64_t n_coming(const qh_exchange *x, qh_direction dir)
+{
+    return dir == QH_FORWARD ? x->plan->n_halo : x->plan->send_ptr[x->plan->n_ranks];
+}
+
+static uint8_t *coming_widths(const qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+{
+    return pair_of(x, layer, dir)->recv + epoch % (x->settings->relax.stale + 1) * n_coming(x, dir);
+}
+
 uint8_t *qh_channel_widths(const qh_channel *c)
 {
-    qh_width_pair *p = pair_of(c->x, c->layer, c->dir);
+    if (c->sending)
+        return pair_of(c->x, c->layer, c->dir)->send + c->first;
+    return coming_widths(c->x, c->epoch, c->layer, c->dir) + c->first;
+}
 
-    return (c->sending ? p->send : p->recv) + c->first;
+void qh_exchange_widths_keep(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
+{
+    uint8_t *now = coming_widths(x, epoch, layer, dir);
+    const uint8_t *before = coming_widths(x, epoch - 1, layer, dir);
+
+    if (now != before)
+        memcpy(now, before, (size_t)n_coming(x, dir));
 }
 
 static qh_channel channel(qh_exchange *x, int32_t epoch, int layer, qh_direction dir, bool sending,
@@ -32,6 +54,7 @@ qh_status qh_exchange_widths_new(qh_exchange *x)
 {
     int n_ranks = x->plan->n_ranks, n_layers = qh_model_n_layers(x->model);
     int64_t n_send = x->plan->send_ptr[n_ranks], n_recv = x->plan->n_halo, longest = 0;
+    int64_t n_epochs = x->settings->relax.stale + 1;
     qh_status st;
 
     if (!x->settings->codec.ops->takes_widths)
@@ -44,7 +67,7 @@ qh_status qh_exchange_widths_new(qh_exchange *x)
             if (!qh_exchange_travels(x, &x->settings->codec, 0, l, (qh_direction)d))
                 continue;
             QH_TRY(st, QH_NEW_ARRAY(&p->send, d == QH_FORWARD ? n_send : n_recv));
-            QH_TRY(st, QH_NEW_ARRAY(&p->recv, d == QH_FORWARD ? n_recv : n_send));
+            QH_TRY(st, QH_NEW_ARRAY(&p->recv, n_epochs * n_coming(x, (qh_direction)d)));
         }
     QH_TRY(st, QH_NEW_ARRAY(&x->table_at, n_ranks + 1));
     for (int p = 0; p < n_ranks; p++) {
@@ -121,7 +144,7 @@ out:
     return st;
 }
 
-qh_status qh_exchange_widths_tell(qh_exchange *x, int layer, qh_direction dir)
+qh_status qh_exchange_widths_tell(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
 {
     const qh_transport_ops *t = x->transport->ops;
     qh_transfer in;
@@ -129,7 +152,7 @@ qh_status qh_exchange_widths_tell(qh_exchange *x, int layer, qh_direction dir)
 
     QH_TRY(st, send_tables(x, layer, dir));
     for (int p = 0; p < x->plan->n_ranks; p++) {
-        qh_channel c = channel(x, 0, layer, dir, false, p);
+        qh_channel c = channel(x, epoch, layer, dir, false, p);
         int64_t n = c.block.n_rows;
 
         if (n == 0)

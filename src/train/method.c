@@ -16,13 +16,24 @@ static const qh_method methods[] = {
     {.name = "adaqp-p",
      .help = "full precision, central nodes are computed while messages travel",
      .strategy = "overlap"},
+    {.name = "pipegcn",
+     .help = "halo values and gradients are one epoch late, and travel all that time",
+     .relax = {.stale = 1}},
+    {.name = "pipegcn-f",
+     .help = "pipegcn with smoothed features",
+     .relax = {.stale = 1, .smooth_features = true}},
+    {.name = "pipegcn-g",
+     .help = "pipegcn with smoothed gradients",
+     .relax = {.stale = 1, .smooth_gradients = true}},
+    {.name = "pipegcn-gf",
+     .help = "pipegcn with both smoothed",
+     .relax = {.stale = 1, .smooth_features = true, .smooth_gradients = true}},
     {.name = "nocomm", .help = "nothing is sent, halo values are 0", .codec = "drop"},
 };
 
 /* Names of the contract whose parts are still to come; ':' ends those that take an argument. */
 static const char *const later[] = {
-    "adaqp-q",    "adaqp",  "fixed:", "varco",  "pipegcn", "pipegcn-f", "pipegcn-g",
-    "pipegcn-gf", "sancus", "bns:",   "pipeqs", "degree",  "ef-int2",
+    "adaqp-q", "adaqp", "fixed:", "varco", "sancus", "bns:", "pipeqs", "degree", "ef-int2",
 };
 
 const qh_method *qh_method_at(int i)

@@ -9,6 +9,14 @@
 
 #include <stdio.h>
 
+/* How an exchange may depart from bringing everything in every epoch, at once. All zero: it does
+ * not. Formulas and sources: exchange.c, exchange_smooth.c. */
+typedef struct qh_relax {
+    int64_t stale;                          /* epochs by which halo values and gradients are late */
+    bool smooth_features, smooth_gradients; /* use moving averages of late ones */
+    double smooth;                          /* [0, 1): weight of the average so far */
+} qh_relax;
+
 /* A method is a named bundle, one line of the table in method.c, where a part that is not named is
  * vanilla's; each part can be overridden by its own option. */
 typedef struct qh_method {
@@ -18,6 +26,7 @@ typedef struct qh_method {
     const char *codec;    /* "fp32", "int:2", "mixed", "drop", ... */
     const char *assign;   /* bit assigner, with codec "mixed"; else NULL */
     const char *strategy; /* "sync", "overlap", ... */
+    qh_relax relax;
     const char *argument; /* of a chosen method: the text after ':', "" where it takes none */
 } qh_method;
 
@@ -46,6 +55,7 @@ typedef struct qh_train_settings {
     qh_bits_config bits;
     const qh_bits_state *bits_state; /* borrowed; what assign->open gave */
     const char *strategy;
+    qh_relax relax;
     bool cache_features; /* layer 0 rows travel in the first epoch only */
     /* The sink measures the host's time of each operation: fused steps run one by one, and layer 0
      * rows that the receiver could read in the data set itself (lossless codec, no input dropout),

@@ -94,12 +94,17 @@ static qh_status interrupted(inproc *t, int rank)
                    atomic_load(&t->culprit));
 }
 
-static qh_status grow(channel *c)
+static qh_status grow(channel *c, int64_t wanted)
 {
-    int64_t capacity = c->capacity ? 2 * c->capacity : 8;
+    int64_t capacity = c->capacity ? c->capacity : 8;
     block *ring = NULL;
-    qh_status st = QH_NEW_ARRAY(&ring, capacity);
+    qh_status st;
 
+    while (capacity < wanted)
+        capacity *= 2;
+    if (capacity == c->capacity)
+        return QH_OK;
+    st = QH_NEW_ARRAY(&ring, capacity);
     if (st < 0)
         return st;
     for (uint64_t k = c->base; k < c->n_sent; k++)
@@ -108,6 +113,17 @@ static qh_status grow(channel *c)
     c->ring = ring;
     c->capacity = capacity;
     return QH_OK;
+}
+
+static qh_status reserve(qh_transport *face, int rank, int peer, int64_t n_blocks)
+{
+    channel *c = channel_of((inproc *)face, rank, peer);
+    qh_status st;
+
+    pthread_mutex_lock(&c->lock);
+    st = grow(c, n_blocks);
+    pthread_mutex_unlock(&c->lock);
+    return st;
 }
 
 static qh_status send_begin(qh_transport *face, int rank, int peer, const void *data, int64_t bytes,
@@ -123,7 +139,7 @@ static qh_status send_begin(qh_transport *face, int rank, int peer, const void *
         return interrupted(t, rank);
     pthread_mutex_lock(&c->lock);
     if (c->n_sent - c->base == (uint64_t)c->capacity)
-        st = grow(c);
+        st = grow(c, c->capacity + 1);
     if (st == QH_OK) {
         ticket = c->n_sent++;
         *block_at(c, ticket) = (block){.data = data, .bytes = bytes, .state = BLOCK_POSTED};
@@ -258,6 +274,7 @@ static const qh_transport_ops inproc_ops = {
     .recv_begin = recv_begin,
     .recv_finish = recv_finish,
     .recv_release = recv_release,
+    .reserve = reserve,
     .abort = abort_all,
     .free = inproc_free,
 };

@@ -34,6 +34,9 @@ typedef struct qh_transport_ops {
                             qh_transfer *out);
     qh_status (*recv_finish)(qh_transport *t, int rank, qh_transfer *x);
     void (*recv_release)(qh_transport *t, int rank, qh_transfer *x);
+    /* So many blocks may be on their way to peer at once, the caller knows: makes room for them, so
+     * that sending allocates nothing. NULL: there is nothing to make. QH_ERESOURCE. */
+    qh_status (*reserve)(qh_transport *t, int rank, int peer, int64_t n_blocks);
     /* Wakes every rank that waits, now and later, with QH_EINTERRUPT: this rank failed. */
     void (*abort)(qh_transport *t, int rank);
     void (*free)(qh_transport *t);

@@ -76,6 +76,8 @@ void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
     ck_assert_int_eq(qh_codec_init(m.codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
                      QH_OK);
     s->strategy = m.strategy;
+    s->relax = m.relax;
+    s->relax.smooth = 0.95;
     if (!m.assign)
         return;
     s->bits = (qh_bits_config){.width = {2, 4, 8}, .n_widths = 3, .assign_every = 2, .seed = 1};

@@ -202,6 +202,10 @@ void lockstep_free(lockstep *s)
     for (int i = 0; i < s->options.n_ranks; i++) {
         lockstep_rank *r = &s->rank[i];
 
+        for (int k = 0; k < 2 * LOCKSTEP_MAX_LAYERS; k++) {
+            qh_mem_free(r->late[k / 2][k % 2].past);
+            qh_mem_free(r->late[k / 2][k % 2].average);
+        }
         qh_model_free(r->model);
         qh_exec_fini(&r->exec);
         qh_mat_free(&r->dense);
@@ -220,6 +224,34 @@ void lockstep_free(lockstep *s)
 
 /* --- passes --- */
 
+/* The fresh message of a halo row becomes what arrives in its place. */
+static void make_late(lockstep *s, lockstep_rank *halo, int layer, qh_direction dir, int64_t h,
+                      float *message)
+{
+    const lockstep_options *o = &s->options;
+    int64_t cols = qh_model_message_cols(halo->model, layer), n = halo->plan->n_halo;
+    int64_t row = h - halo->plan->n_inner, epoch = halo->exec.epoch, places = o->stale + 1;
+    bool features = layer == 0 && !qh_model_has_gradient(halo->model, 0);
+    bool smooth = dir == QH_FORWARD ? o->smooth_features && !features : o->smooth_gradients;
+    lockstep_late *l = &halo->late[layer][dir];
+
+    if (o->stale == 0)
+        return;
+    if (!l->past) {
+        must(QH_NEW_ARRAY(&l->past, places * n * cols));
+        must(QH_NEW_ARRAY(&l->average, n * cols));
+    }
+    memcpy(l->past + (epoch % places * n + row) * cols, message, (size_t)cols * sizeof(float));
+    for (int64_t c = 0; c < cols; c++) {
+        const float *old = l->past + ((epoch + 1) % places * n + row) * cols + c;
+        float *average = l->average + row * cols + c;
+
+        message[c] = epoch < o->stale ? 0 : *old;
+        if (smooth && epoch >= o->stale)
+            message[c] = *average = o->smooth * *average + (1 - o->smooth) * message[c];
+    }
+}
+
 /* Halo rows of `to` from their owners. */
 static void fetch(lockstep *s, lockstep_rank *to, int layer)
 {
@@ -235,13 +267,16 @@ static void fetch(lockstep *s, lockstep_rank *to, int layer)
         int64_t r = s->layout->row[node];
         qh_mat mine = qh_model_message(to->model, layer);
 
-        if (mine.data) {
-            memcpy(qh_mat_row(mine, h), qh_mat_row(qh_model_message(owner->model, layer), r),
+        if (mine.data)
+            memcpy(row, qh_mat_row(qh_model_message(owner->model, layer), r),
                    (size_t)cols * sizeof(float));
-        } else {
+        else
             qh_model_get_row(owner->model, r, row);
+        make_late(s, to, layer, QH_FORWARD, h, row);
+        if (mine.data)
+            memcpy(qh_mat_row(mine, h), row, (size_t)cols * sizeof(float));
+        else
             must(qh_model_put_row(to->model, h, row));
-        }
     }
     qh_mem_free(row);
 }
@@ -301,6 +336,7 @@ static void send_gradients_home(lockstep *s, int layer)
             qh_mat to = qh_model_gradient(s->rank[s->layout->part[node]].model, layer);
             float *sum = qh_mat_row(to, s->layout->row[node]);
 
+            make_late(s, from, layer, QH_BACKWARD, h, qh_mat_row(g, h));
             for (int64_t c = 0; c < g.cols; c++)
                 sum[c] += qh_mat_row(g, h)[c];
         }

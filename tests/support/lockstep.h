@@ -23,12 +23,26 @@ typedef struct lockstep_options {
     int n_ranks;
     bool sparse, overlap; /* overlap: central rows first, then halo rows come */
     int64_t split;        /* > 0: with one rank, call this many rows central */
+    /* What comes is that of `stale` epochs ago, zero before there is any; smoothed: the average
+     * (from zero on) of what came so far, new values weighing 1 - smooth. Input features never are.
+     * Epochs go 0, 1, ... */
+    int stale;
+    bool smooth_features, smooth_gradients;
+    float smooth;
     const qh_kernels *kernels;
     qh_team *team;
     qh_sink *sink;
 } lockstep_options;
 
+/* Messages of a halo in one layer and direction: of the last epochs, and their averages. */
+typedef struct lockstep_late {
+    float *past, *average; /* [(stale + 1) * n_halo * cols], [n_halo * cols]; NULL before use */
+} lockstep_late;
+
+enum { LOCKSTEP_MAX_LAYERS = 8 };
+
 typedef struct lockstep_rank {
+    lockstep_late late[LOCKSTEP_MAX_LAYERS][2];
     qh_halo *plan;
     qh_exec exec;
     qh_model *model;

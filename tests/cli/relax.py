@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Exchanges that do not bring everything at once: what their options give, and what is refused."""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+from support import GRAPH, SMALL, Run, check, main, same  # noqa: E402
+
+# Option or method, with figures that leave nothing out: the weights of vanilla.
+AS_VANILLA = [
+    ['--stale', '0'],
+    ['--method', 'pipegcn', '--stale', '0'],
+    ['--method', 'pipegcn-gf', '--stale', '0'],
+]
+
+# Beside train GRAPH: what stderr says.
+REFUSED = [
+    (['--stale', '-1'], r'^qhalo: --stale: -1 is out of range'),
+    (['--stale', 'one'], r"^qhalo: --stale: 'one' is not a whole number"),
+    (['--smooth', '1'], r'^qhalo: --smooth: 1 is out of range'),
+    (['--method', 'pipegcn', '--codec', 'drop'], r"^qhalo: --stale: codec 'drop' sends nothing"),
+    (['--method', 'pipegcn:2'], r'^qhalo: --method: .* takes no argument'),
+]
+
+
+def summary(*args):
+    return Run('train', *SMALL, '--json', *args).json()
+
+
+def nothing_left_out_is_vanilla(_):
+    want = summary()
+    for args in AS_VANILLA:
+        got = summary(*args)
+        same(got['digest'], want['digest'], ' '.join(args))
+        same(got['final_loss'], want['final_loss'], ' '.join(args))
+
+
+def threads_change_nothing(_):
+    for method in ['pipegcn', 'pipegcn-gf']:
+        one, two = (summary('--method', method, '--threads', n) for n in ['1', '2'])
+        for key in ['digest', 'sim_seconds', 'bytes_sent']:
+            same(one[key], two[key], f'{method}: {key}')
+
+
+def late_messages_are_hidden(folder):
+    """On a network where an epoch is transfer half the time, or less."""
+    common = [GRAPH, '--devices', '3', '--hidden', '64', '--epochs', '10', '--net', 'switch-100g']
+    vanilla = Run('train', *common, '--json').json()
+    late = Run('train', *common, '--json', '--method', 'pipegcn', '--out',
+               os.path.join(folder, 'run')).json()
+    check(vanilla['breakdown']['exposed_comm'] > 0, 'vanilla has transfers to wait for')
+    check(late['breakdown']['exposed_comm'] < vanilla['breakdown']['exposed_comm'] / 10,
+          f"exposed: {late['breakdown']} beside {vanilla['breakdown']}")
+    same(late['bytes_sent'], vanilla['bytes_sent'], 'bytes')
+    with open(os.path.join(folder, 'run', 'run.json'), encoding='utf-8') as f:
+        same(json.load(f)['effective']['stale'], 1, 'effective.stale')
+
+
+def refusals(_):
+    for args, says in REFUSED:
+        Run('train', GRAPH, *args, rc=2, says=says)
+    Run('compare', GRAPH, '--methods', 'vanilla', '--stale', '1', rc=2,
+        says=r'^qhalo: --stale: compare')
+
+
+if __name__ == '__main__':
+    sys.exit(main([nothing_left_out_is_vanilla, threads_change_nothing, late_messages_are_hidden,
+                   refusals]))
