@@ -19,6 +19,8 @@ void qh_bench_data_free(qh_bench_data *d)
     qh_mem_free(d->rstd);
     qh_mem_free(d->bytes);
     qh_mem_free(d->partial);
+    qh_bench_assign_free(d->assign);
+    d->assign = NULL;
     d->graph = (qh_csr){0};
     d->node = NULL;
     d->mean = d->rstd = d->partial = NULL;
@@ -372,10 +374,16 @@ const qh_bench_case qh_bench_cases[] = {
     {"dequantize-4", "", QH_BENCH_MEMCPY, 4, pack_new, run_dequantize},
     {"dequantize-2", "", QH_BENCH_MEMCPY, 2, pack_new, run_dequantize},
     {"copy", "row by row", QH_BENCH_MEMCPY, 0, pack_new, run_copy},
+    {"assign-groups", "8 devices, 11k groups of 100", QH_BENCH_SORT, 0, qh_bench_groups_new,
+     qh_bench_assign_run},
+    {"assign-messages", "8 devices, 1M messages", QH_BENCH_SORT, 0, qh_bench_messages_new,
+     qh_bench_assign_run},
     {0},
 };
 
-const qh_bench_case qh_bench_limits[2] = {
+const qh_bench_case qh_bench_limits[QH_BENCH_LIMITS] = {
     {"memcpy", "[100k x 256]", QH_BENCH_MEMCPY, 0, memcpy_new, run_memcpy},
     {"sgemm", "[1024 x 1024] [1024 x 1024] a thread", QH_BENCH_SGEMM, 0, square_new, run_gemm},
+    {"sort", "1M keys in 56 lists, one thread", QH_BENCH_SORT, 0, qh_bench_messages_new,
+     qh_bench_sort_run},
 };

@@ -8,23 +8,29 @@
 
 /* What a case works on; prepare fills it, qh_bench_data_free frees it. */
 typedef struct qh_bench_data {
-    const qh_kernels *kernels; /* borrowed */
-    qh_team *team;             /* borrowed */
-    bool quick;                /* a fiftieth of the rows: to see that it runs */
-    int width;                 /* of packing */
-    qh_mat in, weight, out;    /* owned */
-    qh_csr graph;              /* owned */
-    int32_t *node;             /* owned, [rows of in] */
-    float *mean, *rstd;        /* owned, [rows of in] */
-    uint8_t *bytes;            /* owned: packed rows, or masks */
-    float *partial;            /* owned: sums of each chunk */
+    const qh_kernels *kernels;      /* borrowed */
+    qh_team *team;                  /* borrowed */
+    bool quick;                     /* a fiftieth of the rows: to see that it runs */
+    int width;                      /* of packing */
+    qh_mat in, weight, out;         /* owned */
+    qh_csr graph;                   /* owned */
+    int32_t *node;                  /* owned, [rows of in] */
+    float *mean, *rstd;             /* owned, [rows of in] */
+    uint8_t *bytes;                 /* owned: packed rows, or masks */
+    float *partial;                 /* owned: sums of each chunk */
+    struct qh_bench_assign *assign; /* owned: a problem of bit assignment */
 } qh_bench_data;
 
-typedef enum qh_bench_limit { QH_BENCH_MEMCPY, QH_BENCH_SGEMM } qh_bench_limit;
+typedef enum qh_bench_limit {
+    QH_BENCH_MEMCPY,
+    QH_BENCH_SGEMM,
+    QH_BENCH_SORT,
+    QH_BENCH_LIMITS
+} qh_bench_limit;
 
 typedef struct qh_bench_case {
     const char *name, *about;
-    qh_bench_limit limit; /* memcpy: the rate is in bytes; sgemm: in operations */
+    qh_bench_limit limit; /* memcpy: the rate is in bytes; sgemm: operations; sort: groups */
     int width;            /* of packing, or 0 */
     /* Allocates; *work is bytes or operations of one run. QH_ERESOURCE. */
     qh_status (*prepare)(qh_bench_data *d, double *work);
@@ -33,9 +39,17 @@ typedef struct qh_bench_case {
 
 extern const qh_bench_case qh_bench_cases[]; /* name NULL ends it */
 
-/* The limits themselves: a copy of the matrix of the packing cases, and products of 1024 x 1024
- * matrices, one in each thread. */
-extern const qh_bench_case qh_bench_limits[2]; /* by qh_bench_limit */
+/* The limits themselves: a copy of the matrix of the packing cases, products of 1024 x 1024
+ * matrices, one in each thread, and the sort that bit assignment begins with, on one thread. */
+extern const qh_bench_case qh_bench_limits[QH_BENCH_LIMITS]; /* by qh_bench_limit */
+
+/* bench_assign.c: problems of 8 devices and about 11,000 groups of 100, or 1,000,000 single
+ * messages; work counts groups. */
+qh_status qh_bench_groups_new(qh_bench_data *d, double *work);
+qh_status qh_bench_messages_new(qh_bench_data *d, double *work);
+void qh_bench_assign_run(qh_bench_data *d);
+void qh_bench_sort_run(qh_bench_data *d);
+void qh_bench_assign_free(struct qh_bench_assign *a);
 
 void qh_bench_data_free(qh_bench_data *d);
 

@@ -105,13 +105,22 @@ static qh_status check_operands(const qh_args *args)
     return QH_OK;
 }
 
-static const char *unit_of(const figure *f)
+/* Rates are counted in the unit of the limit. */
+typedef struct unit {
+    const char *printed, *json;
+    double scale;
+} unit;
+
+static const unit *unit_of(const figure *f)
 {
-    return f->of->limit == QH_BENCH_SGEMM ? "GFLOP/s" : "GB/s";
+    static const unit units[QH_BENCH_LIMITS] = {
+        {"GB/s", "B/s", 1e-9}, {"GFLOP/s", "flop/s", 1e-9}, {"Mgroup/s", "group/s", 1e-6}};
+
+    return &units[f->of->limit];
 }
 
-static qh_status print_table(const figure *all, int n, const figure limit[2], const char *backend,
-                             int threads)
+static qh_status print_table(const figure *all, int n, const figure limit[QH_BENCH_LIMITS],
+                             const char *backend, int threads)
 {
     qh_table t = {0};
 
@@ -131,8 +140,8 @@ static qh_status print_table(const figure *all, int n, const figure limit[2], co
             qh_table_cell(&t, "%s", f->of->name);
             qh_table_cell(&t, "%s", f->of->about);
             qh_table_cell(&t, "%.2f", f->seconds * 1e3);
-            qh_table_cell(&t, "%.1f %s", f->rate * 1e-9, unit_of(f));
-            qh_table_cell(&t, "%s %.1f", top->of->name, top->rate * 1e-9);
+            qh_table_cell(&t, "%.1f %s", f->rate * unit_of(f)->scale, unit_of(f)->printed);
+            qh_table_cell(&t, "%s %.1f", top->of->name, top->rate * unit_of(f)->scale);
             qh_table_cell(&t, "%.2f", f->rate / top->rate);
         }
         qh_table_row(&t);
@@ -142,19 +151,19 @@ static qh_status print_table(const figure *all, int n, const figure limit[2], co
 
 static json_t *figure_json(const figure *f)
 {
-    return json_pack("{s:s,s:s,s:o,s:o}", "name", f->of->name, "unit",
-                     f->of->limit == QH_BENCH_SGEMM ? "flop/s" : "B/s", "seconds",
+    return json_pack("{s:s,s:s,s:o,s:o}", "name", f->of->name, "unit", unit_of(f)->json, "seconds",
                      qh_json_real(f->seconds), "rate", qh_json_real(f->rate));
 }
 
-static qh_status print_json(const figure *all, int n, const figure limit[2], const char *backend,
-                            int threads)
+static qh_status print_json(const figure *all, int n, const figure limit[QH_BENCH_LIMITS],
+                            const char *backend, int threads)
 {
     json_t *kernels = json_array();
-    json_t *o =
-        json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o}", "schema", "qhalo.bench/1", "backend", backend,
-                  "isa", qh_kernels_isa(), "threads", threads, "memcpy", figure_json(&limit[0]),
-                  "sgemm", figure_json(&limit[1]), "kernels", kernels);
+    json_t *o = json_pack("{s:s,s:s,s:s,s:i,s:o,s:o,s:o,s:o}", "schema", "qhalo.bench/1", "backend",
+                          backend, "isa", qh_kernels_isa(), "threads", threads, "memcpy",
+                          figure_json(&limit[QH_BENCH_MEMCPY]), "sgemm",
+                          figure_json(&limit[QH_BENCH_SGEMM]), "sort",
+                          figure_json(&limit[QH_BENCH_SORT]), "kernels", kernels);
     qh_status st;
 
     for (int i = 0; i < n; i++) {
@@ -177,7 +186,7 @@ static qh_status run(int argc, char **argv)
     qh_args args = {.set = &set, .n_sets = 1};
     qh_placement *place = NULL;
     qh_team *team = NULL;
-    figure all[64], limit[2];
+    figure all[64], limit[QH_BENCH_LIMITS];
     qh_status st;
     int n = 0;
 
@@ -186,7 +195,7 @@ static qh_status run(int argc, char **argv)
     QH_TRY(st, qh_placement_new(1, (int)o.threads, true, &place));
     QH_TRY(st, qh_placement_bind(&place->cpu_sets[0][0]));
     QH_TRY(st, qh_team_new(place->team_size[0], place->cpu_sets[0], &team));
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < QH_BENCH_LIMITS; i++)
         QH_TRY(st, measure(&qh_bench_limits[i], &o, team, &limit[i]));
     for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
         if (asked(&args, c->name))
@@ -214,7 +223,9 @@ static void help(FILE *out)
         fprintf(out, "  %-16s %s\n", c->name, c->about);
     fprintf(out,
             "\nRates count the fp32 values that a kernel takes, or gathers; the limit is memcpy "
-            "of a matrix\nor sgemm in the cache, by the same threads in the same run.\n");
+            "of a matrix\nor sgemm in the cache, by the same threads in the same run. For bit "
+            "assignment, which runs on\none thread, they count groups, and the limit is the sort "
+            "of the variances that it begins with.\n");
 }
 
 const qh_command qh_cmd_bench = {

@@ -22,6 +22,7 @@ static const struct {
     {"cuda", "the GPU backend", QH_WITH_CUDA},
     {"mpi", "qhalo-mpi", QH_WITH_MPI},
     {"simgrid", "SimGrid as a network model", QH_WITH_SIMGRID},
+    {"glpk", "qhalo assign --solver glpk", QH_WITH_GLPK},
 };
 
 static const char *compiler(void)

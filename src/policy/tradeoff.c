@@ -2,6 +2,7 @@
 #include "src/policy/tradeoff.h"
 
 #include "src/base/mem.h"
+#include "src/base/options.h"
 #include "src/policy/tradeoff_parts.h"
 
 #include <math.h>
@@ -22,7 +23,11 @@ struct qh_tradeoff_work {
 
 static const qh_tradeoff_solver *const solvers[] = {
     &qh_tradeoff_exact,
+    &qh_tradeoff_greedy,
     &qh_tradeoff_sweep,
+#if QH_WITH_GLPK
+    &qh_tradeoff_glpk,
+#endif
 };
 
 const qh_tradeoff_solver *qh_tradeoff_at(int i)
@@ -32,12 +37,26 @@ const qh_tradeoff_solver *qh_tradeoff_at(int i)
 
 qh_status qh_tradeoff_find(const char *where, const char *name, const qh_tradeoff_solver **out)
 {
+    const char *names[QH_COUNT(solvers)], *close;
+
     for (size_t i = 0; i < QH_COUNT(solvers); i++)
         if (strcmp(solvers[i]->name, name) == 0) {
             *out = solvers[i];
             return QH_OK;
         }
-    return qh_fail(QH_EUSAGE, "%s: there is no solver '%s'; exact or sweep is right", where, name);
+    if (strcmp(name, "glpk") == 0)
+        return qh_fail(QH_EUSAGE,
+                       "%s: glpk is not built in; a build that finds it (Debian: libglpk-dev), or "
+                       "exact, is right",
+                       where);
+    for (size_t i = 0; i < QH_COUNT(solvers); i++)
+        names[i] = solvers[i]->name;
+    close = qh_did_you_mean(name, names, QH_COUNT(solvers));
+    if (close)
+        return qh_fail(QH_EUSAGE, "%s: there is no solver '%s'; did you mean %s?", where, name,
+                       close);
+    return qh_fail(QH_EUSAGE, "%s: there is no solver '%s'; exact, greedy, sweep or glpk is right",
+                   where, name);
 }
 
 static int round_of(const qh_tradeoff *p, int64_t channel)
@@ -410,6 +429,7 @@ qh_status qh_trade_run(const qh_tradeoff *p, qh_tradeoff_work *w, qh_trade_round
     QH_TRY(st, set_limits(p, w, &a));
     r->weight = weights_of(p, &a);
     r->candidates = 0;
+    r->n_rounds = p->n_devices - 1;
     r->truncated = false;
     extreme = r->weight.variance == 0 || r->weight.time == 0;
     for (int number = 1; number < p->n_devices; number++) {

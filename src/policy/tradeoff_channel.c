@@ -94,6 +94,37 @@ static int64_t second_steps(const qh_trade_channel *c, int64_t units, int64_t ra
     return lo;
 }
 
+/* --- equal steps: the relaxation is whole, but for ties at its end --- */
+
+static bool equal_steps(const qh_trade_channel *c)
+{
+    for (int k = 0; k < c->n_steps; k++)
+        if (c->step_units[k] != 1)
+            return false;
+    return true;
+}
+
+/* The units left over go to steps that gain just as much as the first one that was not taken. No
+ * count passes the one below it, whose step of the same group gains more. */
+static double fill_equal(const qh_trade_channel *c, int64_t units, int64_t *count)
+{
+    double slope, gain = 0;
+
+    qh_trade_relaxed(c->stream, c->n_steps, (double)(units * c->unit_bytes), &slope, count);
+    for (int k = 0; k < c->n_steps; k++)
+        units -= count[k];
+    for (int k = 0; k < c->n_steps; k++) {
+        const qh_trade_stream *s = &c->stream[k];
+
+        while (units > 0 && count[k] < s->n && (double)s->v[count[k]] * s->per_byte == slope) {
+            count[k]++;
+            units--;
+        }
+        gain += s->gain * s->sum[count[k]];
+    }
+    return gain;
+}
+
 /* --- any steps: depth first from the last step down, cut by the relaxation --- */
 
 typedef struct search {
@@ -186,6 +217,8 @@ double qh_trade_best(qh_trade_round *r, const qh_trade_channel *c, int64_t units
         return c->step_gain[0] * c->stream[0].sum[count[0]] +
                c->step_gain[1] * c->stream[0].sum[count[1]];
     }
+    if (equal_steps(c))
+        return fill_equal(c, units, count);
     return search_steps(&s, c->n_steps, units, 0, 0, count);
 }
 

@@ -28,16 +28,14 @@ static qh_status sweep_round(qh_trade_round *r, double below, double above)
     return QH_OK;
 }
 
-/* The time of the largest unit: the least of the relaxation lies within so much of a deadline. */
+/* The time of the longest unit: about so far from the relaxed optimum lie deadlines that come close
+ * to it. */
 static double longest_unit(const qh_trade_round *r)
 {
     double longest = 0;
 
-    for (int i = 0; i < r->n_channels; i++) {
-        const qh_trade_channel *c = &r->channel[i];
-
-        longest = fmax(longest, c->of->theta * (double)c->unit_bytes);
-    }
+    for (int i = 0; i < r->n_channels; i++)
+        longest = fmax(longest, r->channel[i].of->theta * (double)r->channel[i].unit_bytes);
     return longest;
 }
 

@@ -1,4 +1,5 @@
 /* From widths and sizes to levels, steps and sorted groups. */
+#include "src/base/sort.h"
 #include "src/policy/tradeoff_parts.h"
 
 #include <math.h>
@@ -102,7 +103,7 @@ void qh_trade_set_groups(qh_trade_channel *c, uint64_t *key, int32_t *order, flo
     const float *variance = c->of->variance;
     int64_t n = c->n_full;
 
-    qh_trade_sort(variance, n, key, order);
+    qh_sort_falling(variance, n, key, order);
     c->order = order;
     sum[0] = 0;
     for (c->n_pos = 0; c->n_pos < n && variance[order[c->n_pos]] > 0; c->n_pos++) {

@@ -75,13 +75,10 @@ typedef struct qh_trade_round {
     int leaves;   /* n_channels, up to a power of two */
     double *mu;   /* [2 * n_channels] */
     int64_t candidates;
+    int n_rounds;   /* of the problem, this one among them */
     int64_t nodes;  /* of the search inside channels still allowed */
     bool truncated; /* they ran out */
 } qh_trade_round;
-
-/* --- tradeoff_sort.c --- */
-/* The n indices by falling v, equal ones by rising index, into order; key holds 2n. v >= 0. */
-void qh_trade_sort(const float *v, int64_t n, uint64_t *key, int32_t *order);
 
 /* --- tradeoff_levels.c --- */
 double qh_trade_variance_of_width(int width); /* 1/(2^b - 1)^2 */

@@ -132,7 +132,8 @@ static double relaxed_round(const qh_trade_round *r, double z, double *mu, doubl
     return r->weight.time * z - r->weight.variance * gain;
 }
 
-enum { HALVINGS = 40 };
+/* The least wants to be sharp, for the bound hangs on it; the window only gets a little wider. */
+enum { LEAST_HALVINGS = 36, EDGE_HALVINGS = 18 };
 
 void qh_trade_least(const qh_trade_round *r, double *below, double *above)
 {
@@ -141,7 +142,7 @@ void qh_trade_least(const qh_trade_round *r, double *below, double *above)
     relaxed_round(r, lo, r->mu, &slope);
     if (slope >= 0)
         hi = lo;
-    for (int i = 0; i < HALVINGS && lo < hi; i++) {
+    for (int i = 0; i < LEAST_HALVINGS && lo < hi; i++) {
         double mid = lo + (hi - lo) / 2;
 
         if (mid <= lo || mid >= hi)
@@ -207,7 +208,7 @@ static double edge(const qh_trade_round *r, double in, double out, double value)
 {
     double slope;
 
-    for (int i = 0; i < HALVINGS && in != out; i++) {
+    for (int i = 0; i < EDGE_HALVINGS && in != out; i++) {
         double mid = in + (out - in) / 2;
 
         if (mid == in || mid == out)

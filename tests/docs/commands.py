@@ -2,10 +2,10 @@
 """Runs every command that README.md and docs/*.md show, so that no page goes stale.
 
 A command is a line of a fenced block marked `sh`; a line that ends in a backslash goes on in the
-next. A block marked `yaml` whose first line is `# NAME.yaml` is written to that file. The blocks of
-one page are taken in order in one empty folder, with the built qhalo first on the PATH. A line may
-carry `# exit N` for a status other than 0. tools/demo and tools/test are left to the CI run,
-tools/bench_* to whoever measures.
+next. A block marked `yaml` whose first line is `# NAME.yaml` is written to that file, and so is one
+marked `json NAME.json`, for JSON has no comments. The blocks of one page are taken in order in one
+empty folder, with the built qhalo first on the PATH. A line may carry `# exit N` for a status other
+than 0. tools/demo and tools/test are left to the CI run, tools/bench_* to whoever measures.
 
     commands.py QHALO SOURCE_FOLDER [PAGE]
 """
@@ -22,6 +22,7 @@ LEFT_OUT = re.compile(r"^(tools/(demo|test|bench_\w+)|git clone|cd )")
 
 
 FILE_NAME = re.compile(r"# (\w[\w.-]*\.yaml)$")
+JSON_NAME = re.compile(r"json (\w[\w.-]*\.json)$")
 
 
 def blocks(page):
@@ -52,9 +53,9 @@ def commands(first, body):
             command, start = "", 0
 
 
-def write_file(body, folder):
-    """Leaves the file that a block shows, if its first line names one."""
-    name = FILE_NAME.match(body[0]) if body else None
+def write_file(language, body, folder):
+    """Leaves the file that a block shows, if its first line or its mark names one."""
+    name = FILE_NAME.match(body[0]) if language == "yaml" and body else JSON_NAME.match(language)
     if name:
         Path(folder, name.group(1)).write_text("\n".join(body) + "\n")
 
@@ -82,8 +83,8 @@ def run(page, qhalo, source, folder):
     environment = dict(os.environ, PATH=f"{qhalo.parent}:{os.environ['PATH']}")
     verdicts = []
     for first, language, body in blocks(page):
-        if language == "yaml":
-            write_file(body, folder)
+        if language.split(" ")[0] in ("yaml", "json"):
+            write_file(language, body, folder)
         elif language == "sh":
             for number, command in commands(first, body):
                 verdicts.append(run_command(f"{page.name}:{number}", command, source, folder,

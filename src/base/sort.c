@@ -1,6 +1,5 @@
-/* A radix sort of variances. The bits of floats >= 0 rise with the floats, so the key is their
- * complement, above the index. */
-#include "src/policy/tradeoff_parts.h"
+/* The bits of floats >= 0 rise with the floats, so the key is their complement, above the index. */
+#include "src/base/sort.h"
 
 #include <string.h>
 
@@ -25,7 +24,7 @@ static void pass(const uint64_t *from, uint64_t *to, int64_t n, int shift, int b
 }
 
 /* Few keys would spend their time on the 2048 counters of an 11-bit digit. */
-void qh_trade_sort(const float *v, int64_t n, uint64_t *key, int32_t *order)
+void qh_sort_falling(const float *v, int64_t n, uint64_t *key, int32_t *order)
 {
     int bits = n < SMALL ? 8 : 11;
     uint64_t *from = key, *to = key + n;
