@@ -30,7 +30,7 @@ typedef struct qh_settings {
     char *method, *codec, *assign, *bits;
     int64_t assign_every;
     bool overlap;
-    char *stale; /* a number; NULL: the method's */
+    char *stale, *boundary_sample; /* numbers; NULL: the method's */
     double smooth;
     int params; /* fp32|bf16 */
     /* partition */

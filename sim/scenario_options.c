@@ -63,6 +63,8 @@ const qh_option qh_scenario_options[] = {
      .help = "epochs by which halo values and gradients are late: 1 with pipegcn, else 0"},
     {"smooth", QH_OPT_REAL, AT(smooth), .def = 0.95, .min = 0, .max = 0.999999, .value = "G",
      .help = "weight of the past in the averages of pipegcn-f, -g and -gf"},
+    {"boundary-sample", QH_OPT_TEXT, AT(boundary_sample), .value = "P",
+     .help = "share of boundary messages that an epoch keeps, as bns:P does"},
     {"params", QH_OPT_CHOICE, AT(params), .choices = "fp32|bf16", .def = 1,
      .help = "how scale and zero point of a message travel"},
     {"cache-features", QH_OPT_FLAG, AT(cache_features),

@@ -10,12 +10,13 @@ enum { MAX_STALE = 100 };
  * table reads them, with the range checks of all options. */
 static const qh_option texts[] = {
     {"stale", QH_OPT_INT, offsetof(qh_relax, stale), .min = 0, .max = MAX_STALE},
+    {"boundary-sample", QH_OPT_REAL, offsetof(qh_relax, sample), .min = 1e-9, .max = 1},
     {0},
 };
 
-static qh_status read(const char *where, const char *text, qh_relax *r)
+static qh_status read(const char *where, const char *name, const char *text, qh_relax *r)
 {
-    return text ? qh_options_set(texts, r, where, where + 2, text) : QH_OK;
+    return text ? qh_options_set(texts, r, where, name, text) : QH_OK;
 }
 
 qh_status qh_settings_relax(const qh_settings *s, const qh_method *m, qh_relax *out)
@@ -24,10 +25,31 @@ qh_status qh_settings_relax(const qh_settings *s, const qh_method *m, qh_relax *
     qh_status st;
 
     r.smooth = s->smooth;
-    QH_TRY(st, read("--stale", s->stale, &r));
+    if (m->relax.sample > 0)
+        QH_TRY(st, read("--method bns", "boundary-sample", m->argument, &r));
+    QH_TRY(st, read("--stale", "stale", s->stale, &r));
+    QH_TRY(st, read("--boundary-sample", "boundary-sample", s->boundary_sample, &r));
     *out = r;
 out:
     return st;
+}
+
+/* What goes by the place of a message among all of its channel, or holds from epoch to epoch, has
+ * no hold where each epoch has other messages. */
+static qh_status check_sample(const qh_train_settings *t)
+{
+    const char *other = t->relax.stale > 0           ? "late messages (--stale)"
+                        : t->codec.ops->takes_widths ? "bit-widths by message (--assign)"
+                        : t->cache_features          ? "--cache-features"
+                        : t->codec.ops->silent       ? "a codec that sends nothing"
+                                                     : NULL;
+
+    if (t->relax.sample > 0 && other)
+        return qh_fail(QH_EUSAGE,
+                       "--boundary-sample: each epoch keeps other messages, which does not go with "
+                       "%s; leave one of the two out",
+                       other);
+    return QH_OK;
 }
 
 qh_status qh_relax_check(const qh_train_settings *t)
@@ -39,5 +61,5 @@ qh_status qh_relax_check(const qh_train_settings *t)
                        "--stale: codec '%s' sends nothing that could be late; leave one of the two "
                        "out",
                        t->codec.ops->name);
-    return QH_OK;
+    return check_sample(t);
 }

@@ -212,6 +212,21 @@ static bool is_of_host(const char *name)
     return strcmp(name, "threads") == 0 || strcmp(name, "pin") == 0;
 }
 
+static json_t *figure(bool given, double x)
+{
+    return given ? qh_json_real(x) : json_null();
+}
+
+static json_t *relax_json(const qh_relax *r)
+{
+    bool smooth = r->smooth_features || r->smooth_gradients;
+
+    return json_pack("{s:I,s:b,s:b,s:o,s:o}", "stale", (json_int_t)r->stale, "smooth_features",
+                     r->smooth_features, "smooth_gradients", r->smooth_gradients, "smooth",
+                     figure(smooth, r->smooth), "boundary_sample",
+                     figure(r->sample > 0, r->sample));
+}
+
 /* The parts that were in force, whatever named them; null: none. */
 static json_t *effective_json(const qh_settings *s)
 {
@@ -219,10 +234,9 @@ static json_t *effective_json(const qh_settings *s)
 
     if (qh_settings_parts(s, &parts) < 0)
         return NULL; /* not after a run */
-    return json_pack("{s:s,s:s?,s:s?,s:s,s:I,s:b,s:b}", "codec", parts.codec, "assign",
-                     parts.assign, "bits", parts.assign ? s->bits : NULL, "strategy",
-                     parts.strategy, "stale", (json_int_t)parts.relax.stale, "smooth_features",
-                     parts.relax.smooth_features, "smooth_gradients", parts.relax.smooth_gradients);
+    return json_pack("{s:s,s:s?,s:s?,s:s,s:o}", "codec", parts.codec, "assign", parts.assign,
+                     "bits", parts.assign ? s->bits : NULL, "strategy", parts.strategy, "exchange",
+                     relax_json(&parts.relax));
 }
 
 static json_t *run_json(const char *dataset, const qh_settings *s, const qh_result *r,

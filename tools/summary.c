@@ -179,7 +179,8 @@ const char *qh_method_text(const qh_settings *s, char *buf, size_t room)
     } parts[] = {{"codec ", s->codec},
                  {"assign ", s->assign},
                  {"overlap", s->overlap ? "" : NULL},
-                 {"stale ", s->stale}};
+                 {"stale ", s->stale},
+                 {"boundary-sample ", s->boundary_sample}};
 
     for (size_t i = 0; i < QH_COUNT(parts) && n < room; i++)
         if (parts[i].value) {

@@ -211,15 +211,18 @@ out:
     return st;
 }
 
-/* With dropout, and with codecs that round zeros up and down, later sets have other numbers of
- * values than the first: room for them is made at once, so that memory then stays as it is. */
+/* With dropout, with codecs that round zeros up and down, and where the graph in use has but a part
+ * of the halo, later sets have other numbers of values than the first: room for them is made at
+ * once, so that memory then stays as it is. */
 static qh_status settle(qh_model *m)
 {
     qh_input *in = &m->input;
-    int64_t halo = in->used - in->ptr[m->graph.n_inner];
+    int64_t halo = in->used - in->ptr[m->graph.n_inner], n_inner = m->graph.n_inner;
     double more = 1.25 * 65536 / in->keep;
     qh_status st;
 
+    if (m->graph.n_local > n_inner)
+        more *= (double)(m->most_local - n_inner) / (double)(m->graph.n_local - n_inner);
     QH_TRY(st, make_room(in, in->ptr[m->graph.n_inner] + (int64_t)((double)halo * more) + 64));
     in->settled = true;
 out:

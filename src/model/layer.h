@@ -82,12 +82,13 @@ extern const qh_model_ops qh_model_gcn, qh_model_sage, qh_model_gin;
 struct qh_model {
     const qh_model_ops *ops;
     qh_model_config config;
-    qh_model_graph graph;
+    qh_model_graph graph;    /* in use */
+    int64_t most_local;      /* rows that it may have */
     qh_exec *exec;           /* borrowed */
     qh_params *params;       /* owned */
     qh_layer *layer;         /* owned, [n_layers] */
-    qh_csr in, out;          /* A [n_inner x n_local] and its transpose, of the graph and: */
-    float *in_val, *out_val; /* owned, NULL: all 1 */
+    qh_csr in, out;          /* A [n_inner x n_local] and its transpose, in use */
+    float *in_val, *out_val; /* owned: coefficients of the first graph; NULL: all 1 */
     float *beta[2];          /* owned, [n_local] by direction */
     qh_input input;
     qh_mat logits_gradient; /* owned */

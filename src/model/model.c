@@ -117,8 +117,20 @@ static void fill_coefficients(qh_model *m)
         }
         m->beta[QH_FORWARD][u] = (float)sum;
     }
-    m->in = (qh_csr){g->n_inner, g->n_local, g->in_ptr, g->in_col, m->in_val};
-    m->out = (qh_csr){g->n_local, g->n_inner, g->out_ptr, g->out_col, m->out_val};
+}
+
+void qh_model_use_graph(qh_model *m, const qh_model_graph *g, const float *in_val,
+                        const float *out_val)
+{
+    QH_ASSERT(g->n_inner == m->graph.n_inner && g->n_local <= m->most_local);
+    m->graph = *g;
+    m->in = (qh_csr){g->n_inner, g->n_local, g->in_ptr, g->in_col, in_val};
+    m->out = (qh_csr){g->n_local, g->n_inner, g->out_ptr, g->out_col, out_val};
+}
+
+const float *qh_model_coefficients(const qh_model *m, qh_direction dir)
+{
+    return dir == QH_FORWARD ? m->in_val : m->out_val;
 }
 
 /* "W#a" of layer 12 is W12a. */
@@ -184,6 +196,8 @@ qh_status qh_model_new(const qh_model_config *c, const qh_model_graph *g, const 
     QH_TRY(st, qh_input_init(m, in));
     QH_TRY(st, reserve_scratch(m));
     fill_coefficients(m);
+    m->most_local = g->n_local;
+    qh_model_use_graph(m, g, m->in_val, m->out_val);
     qh_params_init(m->params, c->seed);
     qh_model_begin(m, 0, false);
     *out = m;

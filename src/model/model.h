@@ -73,6 +73,15 @@ qh_status qh_model_new(const qh_model_config *c, const qh_model_graph *g, const 
                        qh_exec *exec, qh_model **out);
 void qh_model_free(qh_model *m);
 
+/* Works on another part of the graph from now on, g and its arrays borrowed: the same inner rows,
+ * no more halo rows or edges than qh_model_new had, and coefficients by edge of in_col and of
+ * out_col (NULL: all 1). Between passes. */
+void qh_model_use_graph(qh_model *m, const qh_model_graph *g, const float *in_val,
+                        const float *out_val);
+/* The coefficients of the graph that qh_model_new had, by edge of in_col (forward) or of out_col;
+ * borrowed; NULL: all 1. */
+const float *qh_model_coefficients(const qh_model *m, qh_direction dir);
+
 int qh_model_n_layers(const qh_model *m);
 qh_params *qh_model_params(qh_model *m); /* borrowed: weights and gradients, flat */
 const qh_model_config *qh_model_settings(const qh_model *m);

@@ -23,6 +23,10 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
  * transport's abort. NULL is fine. */
 void qh_exchange_free(qh_exchange *x);
 
+/* Exchanges the rows of another plan from now on: the same ranks and inner rows, no more messages
+ * on any channel. Borrowed. Nothing may be under way. */
+void qh_exchange_use_plan(qh_exchange *x, const qh_halo *plan);
+
 /* Leaves QUANTIZE, SEND and RECV records. A value that is not finite: QH_EINTERNAL naming node,
  * layer, direction and epoch. */
 qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);

@@ -60,18 +60,24 @@ static qh_status new_scratch(qh_exchange *x)
     return QH_NEW_ARRAY(&x->scratch, x->n_pieces * x->piece_size);
 }
 
+void qh_exchange_use_plan(qh_exchange *x, const qh_halo *plan)
+{
+    x->plan = plan;
+    x->halo0 = QH_HALO_NOTHING;
+    for (int64_t i = 0; i < plan->send_ptr[plan->n_ranks]; i++) {
+        x->boundary_node[i] = plan->node[plan->send_row[i]];
+        x->boundary_degree[i] = plan->in_deg[plan->send_row[i]];
+    }
+}
+
 static qh_status list_boundary(qh_exchange *x)
 {
-    const qh_halo *plan = x->plan;
-    int64_t n = plan->send_ptr[plan->n_ranks];
+    int64_t n = x->plan->send_ptr[x->plan->n_ranks];
     qh_status st;
 
     QH_TRY(st, QH_NEW_ARRAY(&x->boundary_node, n));
     QH_TRY(st, QH_NEW_ARRAY(&x->boundary_degree, n));
-    for (int64_t i = 0; i < n; i++) {
-        x->boundary_node[i] = plan->node[plan->send_row[i]];
-        x->boundary_degree[i] = plan->in_deg[plan->send_row[i]];
-    }
+    qh_exchange_use_plan(x, x->plan);
 out:
     return st;
 }

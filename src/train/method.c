@@ -28,12 +28,15 @@ static const qh_method methods[] = {
     {.name = "pipegcn-gf",
      .help = "pipegcn with both smoothed",
      .relax = {.stale = 1, .smooth_features = true, .smooth_gradients = true}},
+    {.name = "bns:P",
+     .help = "each epoch does without a random 1 - P of the boundary",
+     .relax = {.sample = 1}},
     {.name = "nocomm", .help = "nothing is sent, halo values are 0", .codec = "drop"},
 };
 
 /* Names of the contract whose parts are still to come; ':' ends those that take an argument. */
 static const char *const later[] = {
-    "adaqp-q", "adaqp", "fixed:", "varco", "sancus", "bns:", "pipeqs", "degree", "ef-int2",
+    "adaqp-q", "adaqp", "fixed:", "varco", "sancus", "pipeqs", "degree", "ef-int2",
 };
 
 const qh_method *qh_method_at(int i)

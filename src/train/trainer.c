@@ -1,6 +1,7 @@
 #include "src/train/trainer.h"
 
 #include "src/base/mem.h"
+#include "src/train/boundary.h"
 #include "src/train/local.h"
 #include "src/train/metric.h"
 #include "src/train/strategy.h"
@@ -15,8 +16,9 @@ struct qh_trainer {
     qh_rank_context context;
     qh_exec exec;
     qh_local local;
-    qh_model *model;           /* owned */
-    qh_exchange *exchange;     /* owned */
+    qh_model *model;       /* owned */
+    qh_exchange *exchange; /* owned */
+    qh_boundary boundary;
     qh_collective *collective; /* owned */
     const qh_strategy_ops *strategy;
     qh_pass pass;
@@ -40,17 +42,7 @@ static qh_rows chunk_rows(int64_t chunk, int64_t n_rows)
 
 static qh_status build_model(qh_trainer *t)
 {
-    const qh_halo *p = t->local.plan;
-    qh_model_graph g = {.n_central = p->n_central,
-                        .n_inner = p->n_inner,
-                        .n_local = p->n_local,
-                        .node = p->node,
-                        .in_ptr = p->in_ptr,
-                        .out_ptr = p->out_ptr,
-                        .in_col = p->in_col,
-                        .out_col = p->out_col,
-                        .in_deg = p->in_deg,
-                        .out_deg = p->out_deg};
+    qh_model_graph g = qh_plan_graph(t->local.plan);
 
     return qh_model_new(&t->context.settings->model, &g, &t->local.input, &t->exec, &t->model);
 }
@@ -75,10 +67,11 @@ qh_status qh_trainer_new(const qh_rank_context *c, qh_trainer **out)
     QH_TRY(st, build_model(t));
     QH_TRY(st, qh_exchange_new(s, c->dataset, t->local.plan, c->transport, t->model, &t->exec,
                                &t->exchange));
+    QH_TRY(st, qh_boundary_init(s, t->local.plan, t->model, t->exchange, &t->exec, &t->boundary));
     QH_TRY(st, qh_collective_new(c->transport, c->rank, &t->collective));
     QH_TRY(st, QH_NEW_ARRAY(&t->chunk_loss, n_chunks(t->local.n_train)));
     QH_TRY(st, QH_NEW_ARRAY(&t->chunk_counts, n_chunks(t->local.plan->n_inner)));
-    t->pass = (qh_pass){.model = t->model, .exchange = t->exchange, .plan = t->local.plan};
+    t->pass = (qh_pass){.model = t->model, .exchange = t->exchange};
     *out = t;
     t = NULL;
 out:
@@ -95,6 +88,7 @@ void qh_trainer_free(qh_trainer *t)
     qh_mem_free(t->chunk_counts);
     qh_mem_free(t->chunk_loss);
     qh_collective_free(t->collective);
+    qh_boundary_fini(&t->boundary);
     qh_exchange_free(t->exchange);
     qh_model_free(t->model);
     qh_local_fini(&t->local);
@@ -114,6 +108,11 @@ const qh_halo *qh_trainer_plan(const qh_trainer *t)
 
 qh_status qh_trainer_volume(qh_trainer *t, int32_t epoch, qh_volume *out)
 {
+    qh_sink *sink = t->exec.sink;
+
+    t->exec.sink = NULL; /* it is a look ahead */
+    qh_boundary_draw(&t->boundary, epoch);
+    t->exec.sink = sink;
     return qh_exchange_volume(t->exchange, epoch, out);
 }
 
@@ -179,6 +178,7 @@ qh_status qh_trainer_gradient(qh_trainer *t, int32_t epoch, double *loss)
     qh_status st;
 
     t->pass.epoch = t->exec.epoch = epoch;
+    t->pass.plan = qh_boundary_draw(&t->boundary, epoch);
     qh_model_begin(t->model, epoch, true);
     for (int l = 0; l < n_layers; l++)
         QH_TRY(st, t->strategy->forward(&t->pass, l));
@@ -242,6 +242,7 @@ static qh_status forward_exact(qh_trainer *t)
 {
     qh_status st = QH_OK;
 
+    qh_boundary_all(&t->boundary);
     qh_model_begin(t->model, t->exec.epoch, false);
     for (int l = 0; l < qh_model_n_layers(t->model); l++) {
         qh_model_prepare(t->model, l);

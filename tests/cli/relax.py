@@ -13,6 +13,9 @@ AS_VANILLA = [
     ['--stale', '0'],
     ['--method', 'pipegcn', '--stale', '0'],
     ['--method', 'pipegcn-gf', '--stale', '0'],
+    ['--method', 'bns:1'],
+    ['--boundary-sample', '1'],
+    ['--method', 'bns:0.1', '--boundary-sample', '1.0'],
 ]
 
 # Beside train GRAPH: what stderr says.
@@ -21,6 +24,15 @@ REFUSED = [
     (['--stale', 'one'], r"^qhalo: --stale: 'one' is not a whole number"),
     (['--smooth', '1'], r'^qhalo: --smooth: 1 is out of range'),
     (['--method', 'pipegcn', '--codec', 'drop'], r"^qhalo: --stale: codec 'drop' sends nothing"),
+    (['--method', 'bns'], r'^qhalo: --method: '),
+    (['--method', 'bns:0'], r'^qhalo: --method bns: 0 is out of range'),
+    (['--method', 'bns:1.01'], r'^qhalo: --method bns: 1.01 is out of range'),
+    (['--method', 'bns:x'], r"^qhalo: --method bns: 'x' is not a number"),
+    (['--boundary-sample', '-1'], r'^qhalo: --boundary-sample: -1 is out of range'),
+    (['--method', 'bns:0.5', '--stale', '1'], r'^qhalo: --boundary-sample: .*late messages'),
+    (['--method', 'bns:0.5', '--assign', 'random'], r'^qhalo: --boundary-sample: .*--assign'),
+    (['--method', 'bns:0.5', '--cache-features'], r'^qhalo: --boundary-sample: .*--cache-features'),
+    (['--method', 'bns:0.5', '--codec', 'drop'], r'^qhalo: --boundary-sample: .*sends nothing'),
     (['--method', 'pipegcn:2'], r'^qhalo: --method: .* takes no argument'),
 ]
 
@@ -38,7 +50,7 @@ def nothing_left_out_is_vanilla(_):
 
 
 def threads_change_nothing(_):
-    for method in ['pipegcn', 'pipegcn-gf']:
+    for method in ['pipegcn', 'pipegcn-gf', 'bns:0.3']:
         one, two = (summary('--method', method, '--threads', n) for n in ['1', '2'])
         for key in ['digest', 'sim_seconds', 'bytes_sent']:
             same(one[key], two[key], f'{method}: {key}')
@@ -55,7 +67,15 @@ def late_messages_are_hidden(folder):
           f"exposed: {late['breakdown']} beside {vanilla['breakdown']}")
     same(late['bytes_sent'], vanilla['bytes_sent'], 'bytes')
     with open(os.path.join(folder, 'run', 'run.json'), encoding='utf-8') as f:
-        same(json.load(f)['effective']['stale'], 1, 'effective.stale')
+        same(json.load(f)['effective']['exchange']['stale'], 1, 'stale')
+
+
+def a_sample_sends_its_share(_):
+    every, half = (summary('--method', m) for m in ['vanilla', 'bns:0.5'])
+    share = half['bytes_sent'] / every['bytes_sent']
+    check(0.4 < share < 0.6, f'half of the boundary sends {share} of the bytes')
+    same(half['messages'] / every['messages'], share, 'share of the messages')
+    check(half['breakdown']['compute'] > 0, 'it computes')
 
 
 def refusals(_):
@@ -67,4 +87,4 @@ def refusals(_):
 
 if __name__ == '__main__':
     sys.exit(main([nothing_left_out_is_vanilla, threads_change_nothing, late_messages_are_hidden,
-                   refusals]))
+                   a_sample_sends_its_share, refusals]))

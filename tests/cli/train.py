@@ -96,7 +96,7 @@ def what_was_sent_is_said(folder):
     check('method vanilla with codec int:3, seed 1' in run.out.splitlines()[0], run.out)
     check('method vanilla with codec int:3, seed 1: ' in run.err, run.err)
     run = read_json(folder + '/codec/run.json')
-    parts = {'codec': 'int:3', 'assign': None, 'bits': None, 'strategy': 'sync', 'stale': 0}
+    parts = {'codec': 'int:3', 'assign': None, 'bits': None, 'strategy': 'sync'}
     same({k: run['effective'][k] for k in parts}, parts, 'parts')
     same(run['summary']['method'], 'vanilla', 'method')
     Run('train', *SMALL, '--assign', 'random', '--overlap', '--bits', '2,8', '--out',

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct keeper {
@@ -78,6 +79,8 @@ void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
     s->strategy = m.strategy;
     s->relax = m.relax;
     s->relax.smooth = 0.95;
+    if (m.relax.sample > 0)
+        s->relax.sample = strtod(m.argument, NULL);
     if (!m.assign)
         return;
     s->bits = (qh_bits_config){.width = {2, 4, 8}, .n_widths = 3, .assign_every = 2, .seed = 1};
