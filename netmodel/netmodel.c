@@ -90,16 +90,34 @@ out:
     return st;
 }
 
-qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out)
+qh_status qh_netmodel_open_text(const char *name, const char *text, int n_devices,
+                                qh_netmodel **out)
 {
     qh_yaml *y = NULL;
     qh_status st;
 
     QH_ASSERT(n_devices >= 0);
-    QH_TRY(st, qh_preset_parse("network", qh_net_presets, qh_net_presets_count, name_or_file, &y));
-    QH_TRY(st, open_description(y, name_or_file, n_devices, out));
+    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EUSAGE, &y));
+    QH_TRY(st, open_description(y, name, n_devices, out));
 out:
     qh_yaml_free(y);
+    return st;
+}
+
+qh_status qh_netmodel_describe(const char *name_or_file, char **text)
+{
+    return qh_preset_read("network", qh_net_presets, qh_net_presets_count, name_or_file, text);
+}
+
+qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out)
+{
+    char *text = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_netmodel_describe(name_or_file, &text));
+    QH_TRY(st, qh_netmodel_open_text(name_or_file, text, n_devices, out));
+out:
+    qh_mem_free(text);
     return st;
 }
 

@@ -58,7 +58,13 @@ struct qh_netmodel {
 /* NAME of a preset, or a FILE.yaml. n_devices 0: as many as the description says, or 2. A
  * description with a fixed number of devices refuses another (QH_EUSAGE). */
 qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out);
+/* The same from the text of a description, which name stands for. */
+qh_status qh_netmodel_open_text(const char *name, const char *text, int n_devices,
+                                qh_netmodel **out);
 void qh_netmodel_close(qh_netmodel *m); /* NULL is fine */
+
+/* The text behind NAME of a preset or a FILE.yaml, which the caller frees. */
+qh_status qh_netmodel_describe(const char *name_or_file, char **text);
 
 /* The models that `model:` may name. */
 int64_t qh_net_model_count(void);

@@ -36,19 +36,24 @@ static qh_status unknown(const char *what, const qh_preset *presets, int64_t n_p
                    near ? near : "", near ? "'?" : "");
 }
 
+qh_status qh_preset_read(const char *what, const qh_preset *presets, int64_t n_presets,
+                         const char *name_or_file, char **out)
+{
+    for (int64_t i = 0; i < n_presets; i++)
+        if (strcmp(presets[i].name, name_or_file) == 0)
+            return qh_mem_strdup(presets[i].text, out);
+    if (!looks_like_file(name_or_file))
+        return unknown(what, presets, n_presets, name_or_file);
+    return qh_file_read_text(name_or_file, MAX_DESCRIPTION_BYTES, out);
+}
+
 qh_status qh_preset_parse(const char *what, const qh_preset *presets, int64_t n_presets,
                           const char *name_or_file, qh_yaml **out)
 {
     qh_status st;
     char *text = NULL;
 
-    for (int64_t i = 0; i < n_presets; i++)
-        if (strcmp(presets[i].name, name_or_file) == 0)
-            return qh_yaml_parse(name_or_file, presets[i].text, (int64_t)strlen(presets[i].text),
-                                 QH_EUSAGE, out);
-    if (!looks_like_file(name_or_file))
-        return unknown(what, presets, n_presets, name_or_file);
-    QH_TRY(st, qh_file_read_text(name_or_file, MAX_DESCRIPTION_BYTES, &text));
+    QH_TRY(st, qh_preset_read(what, presets, n_presets, name_or_file, &text));
     QH_TRY(st, qh_yaml_parse(name_or_file, text, (int64_t)strlen(text), QH_EUSAGE, out));
 out:
     qh_mem_free(text);

@@ -18,6 +18,12 @@ typedef struct qh_preset {
 extern const qh_preset qh_net_presets[];
 extern const int64_t qh_net_presets_count;
 
+/* The text of the description called name_or_file, which the caller frees: a preset where there is
+ * one of that name, else a file. what names the kind in errors ("network"). QH_EUSAGE for an
+ * unknown name (with the closest one), QH_EINPUT for a file that cannot be read. */
+qh_status qh_preset_read(const char *what, const qh_preset *presets, int64_t n_presets,
+                         const char *name_or_file, char **out);
+
 /* The parsed description called name_or_file, which the caller frees: a preset where there is one
  * of that name, else a file. what names the kind in errors ("network"). Errors: QH_EUSAGE for an
  * unknown name (with the closest one) and for bad YAML; QH_EINPUT for a file that cannot be

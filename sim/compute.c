@@ -5,6 +5,7 @@
 #include "src/base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const keys[] = {"about",          "peak",       "memory_bandwidth",
                                    "launch",         "efficiency", "host_copy_bandwidth",
@@ -63,22 +64,39 @@ out:
     return st;
 }
 
-qh_status qh_accelerator_open(const char *name_or_file, qh_accelerator **out)
+qh_status qh_accelerator_open_text(const char *name, const char *text, qh_accelerator **out)
 {
     qh_accelerator *a = NULL;
     qh_yaml *y = NULL;
     qh_status st;
 
-    QH_TRY(st, qh_preset_parse("accelerator", qh_accelerator_presets, qh_accelerator_presets_count,
-                               name_or_file, &y));
+    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EUSAGE, &y));
     QH_TRY(st, QH_NEW(&a));
-    QH_TRY(st, qh_mem_strdup(name_or_file, &a->name));
+    QH_TRY(st, qh_mem_strdup(name, &a->name));
     QH_TRY(st, read_accelerator(y, qh_yaml_root(y), a));
     *out = a;
     a = NULL;
 out:
     qh_accelerator_free(a);
     qh_yaml_free(y);
+    return st;
+}
+
+qh_status qh_accelerator_describe(const char *name_or_file, char **text)
+{
+    return qh_preset_read("accelerator", qh_accelerator_presets, qh_accelerator_presets_count,
+                          name_or_file, text);
+}
+
+qh_status qh_accelerator_open(const char *name_or_file, qh_accelerator **out)
+{
+    char *text = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_accelerator_describe(name_or_file, &text));
+    QH_TRY(st, qh_accelerator_open_text(name_or_file, text, out));
+out:
+    qh_mem_free(text);
     return st;
 }
 
@@ -169,6 +187,11 @@ qh_time qh_compute_duration(const qh_accelerator *a, qh_compute_kind kind, const
     arithmetic_ps = (double)r->flops * 1e12 / (a->peak_flops * efficiency);
     memory_ps = (double)r->bytes * 1e12 / (a->memory_bytes_per_s * efficiency);
     return duration_of_ps(arithmetic_ps > memory_ps ? arithmetic_ps : memory_ps, a->launch);
+}
+
+qh_time qh_compute_scaled(qh_time duration, double factor)
+{
+    return duration == QH_TIME_NEVER ? duration : duration_of_ps((double)duration * factor, 0);
 }
 
 qh_time qh_compute_staging(const qh_accelerator *a, int64_t bytes)

@@ -24,6 +24,10 @@ typedef struct qh_accelerator {
 
 /* A preset's NAME or a FILE.yaml. */
 qh_status qh_accelerator_open(const char *name_or_file, qh_accelerator **out);
+/* From the text of a description, which name stands for. */
+qh_status qh_accelerator_open_text(const char *name, const char *text, qh_accelerator **out);
+/* The text behind a preset's NAME or a FILE.yaml, which the caller frees. */
+qh_status qh_accelerator_describe(const char *name_or_file, char **text);
 /* Whether a file, right or wrong, is meant for an accelerator: keys of one and no model. */
 bool qh_accelerator_describes(const char *path);
 void qh_accelerator_free(qh_accelerator *a);
@@ -38,6 +42,10 @@ typedef enum qh_compute_kind { QH_COMPUTE_MODELED, QH_COMPUTE_MEASURED } qh_comp
 /* Duration of a compute record (SPMM .. ASSIGN), rounded to the nearest picosecond; a record that
  * would take longer than virtual time lasts gives QH_TIME_NEVER. */
 qh_time qh_compute_duration(const qh_accelerator *a, qh_compute_kind kind, const qh_record *r);
+
+/* The duration times a factor > 0, rounded to the nearest picosecond; QH_TIME_NEVER past the end.
+ */
+qh_time qh_compute_scaled(qh_time duration, double factor);
 
 /* Duration of the host copy of one block of bytes, when the network stages: launch + bytes / copy
  * rate, or 0 where device memory is host memory. */

@@ -93,7 +93,7 @@ qh_status qh_engine_feed(qh_engine *e, int device, const qh_record *records, int
     qh_engine_device *d = &e->device[device];
     qh_status st = QH_OK;
 
-    QH_ASSERT(device >= 0 && device < e->n && n >= 0 && !e->closed);
+    QH_ASSERT(device >= 0 && device < e->n && n >= 0 && !d->closed);
     if (d->n + n > d->capacity && d->head > 0) {
         memmove(d->queue, d->queue + d->head, (size_t)(d->n - d->head) * sizeof *d->queue);
         d->n -= d->head;
@@ -139,6 +139,8 @@ static qh_status compute(qh_engine *e, int rank, const qh_record *r)
     if (r->flops < 0 || r->host_ns < 0)
         return qh_engine_bad(e, rank, r, "flops or host_ns is negative");
     span = qh_compute_duration(c->accelerator, c->compute, r);
+    if (c->compute_scale)
+        span = qh_compute_scaled(span, c->compute_scale[rank]);
     end = qh_time_after(d->now, span);
     if (end == QH_TIME_NEVER)
         return qh_engine_bad(e, rank, r, "virtual time passes its end (106 days)");
@@ -203,7 +205,7 @@ static qh_status step(qh_engine *e, int rank)
             d->untold = false;
         }
         if (d->head == d->n) {
-            if (!e->closed)
+            if (!d->closed)
                 return qh_engine_resume(e, rank, d->now);
             d->state = QH_ENDED;
             return QH_OK;
@@ -258,7 +260,9 @@ static qh_status dispatch(qh_engine *e, const qh_event *v)
 
 static bool is_unknown(const qh_engine *e, const qh_event *v)
 {
-    return kind_of(v) == QH_EVENT_STEP && !e->closed && e->device[v->id].head == e->device[v->id].n;
+    const qh_engine_device *d = &e->device[v->id];
+
+    return kind_of(v) == QH_EVENT_STEP && !d->closed && d->head == d->n;
 }
 
 static qh_status run(qh_engine *e)
@@ -291,12 +295,23 @@ qh_status qh_engine_run(qh_engine *e)
     return e->failed;
 }
 
+void qh_engine_end(qh_engine *e, int device)
+{
+    e->device[device].closed = true;
+}
+
 qh_status qh_engine_finish(qh_engine *e)
 {
-    e->closed = true;
+    for (int rank = 0; rank < e->n; rank++)
+        e->device[rank].closed = true;
     if (qh_engine_run(e) == QH_OK)
         e->failed = qh_engine_check_ended(e);
     return e->failed;
+}
+
+int64_t qh_engine_pending(const qh_engine *e, int device)
+{
+    return e->device[device].n - e->device[device].head;
 }
 
 qh_time qh_engine_now(const qh_engine *e, int device)

@@ -16,6 +16,8 @@ typedef struct qh_engine_config {
     const qh_accelerator *accelerator; /* borrowed */
     qh_compute_kind compute;
     qh_exchange_order order;
+    const double *compute_scale; /* borrowed, [n_devices]: durations of compute operations are times
+                                    this; NULL: 1 */
     qh_timeline timeline;
 } qh_engine_config;
 
@@ -31,9 +33,15 @@ qh_status qh_engine_feed(qh_engine *e, int device, const qh_record *records, int
  * sizes of a matched pair that differ), naming device and record. */
 qh_status qh_engine_run(qh_engine *e);
 
-/* No more records will come: runs to the end. Records that wait for what never comes: QH_EINPUT,
- * "deadlock: device 0 waits for device 2 (epoch 3, layer 1, forward); ...". */
+/* No more records of the device will come. */
+void qh_engine_end(qh_engine *e, int device);
+
+/* No more records of any device will come: runs to the end. Records that wait for what never comes:
+ * QH_EINPUT, "deadlock: device 0 waits for device 2 (epoch 3, layer 1, forward); ...". */
 qh_status qh_engine_finish(qh_engine *e);
+
+/* Records of the device that were fed and are not begun. */
+int64_t qh_engine_pending(const qh_engine *e, int device);
 
 /* The instant the device has reached. */
 qh_time qh_engine_now(const qh_engine *e, int device);

@@ -80,6 +80,7 @@ typedef struct qh_engine_device {
     int64_t n_done; /* records begun so far */
     qh_time now;
     qh_device_state state;
+    bool closed;       /* no more records will come */
     qh_record current; /* the record that holds the device, or whose interval is to be told */
     qh_time held_from; /* start of current */
     bool untold;       /* current's interval ends at now */
@@ -108,8 +109,7 @@ typedef struct qh_epoch_rows {
 struct qh_engine {
     qh_engine_config config;
     int n;
-    bool closed; /* no more records will come */
-    bool fine;   /* intervals are told, so that a device stops after each operation */
+    bool fine; /* intervals are told, so that a device stops after each operation */
     bool rounds;
     qh_status failed;
     qh_heap events;
