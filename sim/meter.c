@@ -1,5 +1,6 @@
 #include "sim/meter.h"
 
+#include "sim/totals.h"
 #include "sim/traffic.h"
 #include "src/base/mem.h"
 
@@ -31,11 +32,10 @@ struct qh_meter {
     int64_t *bits;                  /* owned, [n_layers * 2 * QH_N_WIDTHS]: of the epoch at hand */
     pending *first, **last, *spare; /* owned lists */
     qh_traffic traffic;
-    qh_breakdown *sum;      /* owned, [n_devices] */
+    qh_totals totals;
     qh_status epoch_status; /* of the observer's epoch() */
-    int64_t bytes, messages, fp32_bytes, n_timed;
+    int64_t bytes, messages, fp32_bytes;
     int64_t bits_total[QH_N_WIDTHS];
-    qh_time end;
     bool stop, interrupted;
 };
 
@@ -63,6 +63,15 @@ static void emit(qh_sink *sink, int rank, const qh_record *r)
         d->cpu_ns = now;
     }
     d->status = qh_record_list_add(&d->records, &copy);
+}
+
+static void widths(qh_sink *sink, int rank, const qh_record *send, const uint8_t *width, int64_t n)
+{
+    qh_meter *m = (qh_meter *)sink;
+    device *d = &m->device[rank];
+
+    if (d->status == QH_OK)
+        d->status = m->observer.widths(m->observer.ctx, rank, send, width, n);
 }
 
 /* --- the end of an epoch, in the thread of the last device --- */
@@ -169,6 +178,8 @@ static qh_status close_epoch(void *ctx)
     *m->last = p;
     m->last = &p->next;
     QH_TRY(st, account(m, &p->row));
+    if (m->observer.trained)
+        QH_TRY(st, m->observer.trained(m->observer.ctx, metrics));
     QH_TRY(st, tell_bits(m, metrics->epoch));
     QH_TRY(st, feed(m));
     if (m->observer.progress)
@@ -188,6 +199,9 @@ static qh_status end_epoch(qh_sink *sink, int rank, const qh_epoch_metrics *metr
 
     QH_TRY(st, d->status);
     d->metrics = *metrics;
+    if (m->observer.records)
+        QH_TRY(st, m->observer.records(m->observer.ctx, rank, metrics->epoch, d->records.item,
+                                       d->records.n));
     st = qh_barrier_wait(m->barrier, close_epoch, &a);
     if (st < 0 && !a.was_last)
         st = qh_fail(QH_EINTERRUPT, "device %d: stopped because another device failed", rank);
@@ -202,19 +216,6 @@ out:
 
 /* --- virtual time --- */
 
-static void add_breakdown(const qh_breakdown *b, qh_breakdown *sum)
-{
-    sum->compute += b->compute;
-    sum->quantize += b->quantize;
-    sum->dequantize += b->dequantize;
-    sum->assign += b->assign;
-    sum->comm += b->comm;
-    sum->exposed_comm += b->exposed_comm;
-    sum->allreduce += b->allreduce;
-    sum->idle += b->idle;
-    sum->total += b->total;
-}
-
 static void on_epoch(void *ctx, const qh_epoch_times *t)
 {
     qh_meter *m = ctx;
@@ -223,17 +224,16 @@ static void on_epoch(void *ctx, const qh_epoch_times *t)
     qh_breakdown all = {0};
 
     QH_ASSERT(p && p->row.metrics.epoch == t->epoch);
-    for (int d = 0; d < n; d++) {
-        add_breakdown(&t->device[d], &m->sum[d]);
-        add_breakdown(&t->device[d], &all);
-    }
+    qh_totals_epoch(&m->totals, t);
+    for (int d = 0; d < n; d++)
+        qh_breakdown_add(&t->device[d], &all);
     p->row.sim = t->end - t->start;
     p->row.compute_s = qh_seconds(all.compute) / n;
     p->row.comm_s = qh_seconds(all.comm) / n;
     p->row.exposed_comm_s = qh_seconds(all.exposed_comm) / n;
     p->row.quant_s = qh_seconds(all.quantize + all.dequantize) / n;
-    m->end = t->end;
-    m->n_timed++;
+    if (m->observer.times && m->epoch_status == QH_OK)
+        m->epoch_status = m->observer.times(m->observer.ctx, t);
     if (m->observer.epoch && m->epoch_status == QH_OK)
         m->epoch_status = m->observer.epoch(m->observer.ctx, &p->row);
     m->first = p->next;
@@ -250,53 +250,16 @@ static void on_interval(void *ctx, const qh_interval *i)
     m->observer.interval(m->observer.ctx, i);
 }
 
-static qh_breakdown_seconds seconds_per_epoch(const qh_breakdown *b, int64_t n)
-{
-    double k = 1.0 / (double)(n > 0 ? n : 1);
-
-    return (qh_breakdown_seconds){.compute = k * qh_seconds(b->compute),
-                                  .comm = k * qh_seconds(b->comm),
-                                  .exposed_comm = k * qh_seconds(b->exposed_comm),
-                                  .quantize = k * qh_seconds(b->quantize),
-                                  .dequantize = k * qh_seconds(b->dequantize),
-                                  .allreduce = k * qh_seconds(b->allreduce),
-                                  .assign = k * qh_seconds(b->assign),
-                                  .idle = k * qh_seconds(b->idle)};
-}
-
-static qh_time larger(qh_time a, qh_time b)
-{
-    return a > b ? a : b;
-}
-
 qh_status qh_meter_finish(qh_meter *m, qh_result *r)
 {
-    int n = m->config.engine.n_devices;
-    qh_breakdown all = {0}, most = {0};
     qh_traffic_row *rows = NULL;
     qh_status st;
 
     QH_TRY(st, qh_engine_finish(m->engine));
     QH_TRY(st, m->epoch_status);
     QH_TRY(st, qh_traffic_list(&m->traffic, &rows));
-    for (int d = 0; d < n; d++) {
-        qh_breakdown *b = &m->sum[d];
-
-        b->idle += m->end - b->total; /* done with the last epoch, it waits for the last device */
-        b->total = m->end;
-        add_breakdown(b, &all);
-        most = (qh_breakdown){.compute = larger(most.compute, b->compute),
-                              .quantize = larger(most.quantize, b->quantize),
-                              .dequantize = larger(most.dequantize, b->dequantize),
-                              .assign = larger(most.assign, b->assign),
-                              .comm = larger(most.comm, b->comm),
-                              .exposed_comm = larger(most.exposed_comm, b->exposed_comm),
-                              .allreduce = larger(most.allreduce, b->allreduce),
-                              .idle = larger(most.idle, b->idle)};
-    }
-    r->mean = seconds_per_epoch(&all, m->n_timed * n);
-    r->max = seconds_per_epoch(&most, m->n_timed);
-    r->sim_end = m->end;
+    qh_totals_finish(&m->totals, &r->mean, &r->max);
+    r->sim_end = m->totals.end;
     r->bytes_sent = m->bytes;
     r->messages = m->messages;
     r->fp32_bytes = m->fp32_bytes;
@@ -324,6 +287,7 @@ qh_status qh_meter_new(const qh_meter_config *c, qh_meter **out)
     m->last = &m->first;
     if (c->observer)
         m->observer = *c->observer;
+    m->sink.widths = m->observer.widths ? widths : NULL;
     engine.timeline = (qh_timeline){
         .interval = m->observer.interval ? on_interval : NULL, .epoch = on_epoch, .ctx = m};
     QH_TRY(st, qh_barrier_new(n, &m->barrier));
@@ -331,7 +295,7 @@ qh_status qh_meter_new(const qh_meter_config *c, qh_meter **out)
     QH_TRY(st, QH_NEW_ARRAY(&m->device, n));
     QH_TRY(st, QH_NEW_ARRAY(&m->columns, c->n_layers));
     QH_TRY(st, QH_NEW_ARRAY(&m->bits, (int64_t)c->n_layers * 2 * QH_N_WIDTHS));
-    QH_TRY(st, QH_NEW_ARRAY(&m->sum, n));
+    QH_TRY(st, qh_totals_init(&m->totals, n));
     *out = m;
     m = NULL;
 out:
@@ -356,7 +320,7 @@ void qh_meter_free(qh_meter *m)
     free_list(m->first);
     free_list(m->spare);
     qh_traffic_fini(&m->traffic);
-    qh_mem_free(m->sum);
+    qh_totals_fini(&m->totals);
     qh_mem_free(m->bits);
     qh_mem_free(m->columns);
     for (int d = 0; m->device && d < m->config.engine.n_devices; d++)

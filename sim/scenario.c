@@ -85,6 +85,9 @@ static qh_status build_partition(scenario *c)
         qh_log(QH_LOG_NOTE, "partition: a device has no training node; it still computes for "
                             "the others");
     QH_TRY(st, qh_layout_new(c->dataset->graph, c->part, n, &c->layout));
+    QH_TRY(st, QH_NEW_ARRAY(&c->result->inner_nodes, n));
+    for (int d = 0; d < n; d++)
+        c->result->inner_nodes[d] = c->layout->first[d + 1] - c->layout->first[d];
 out:
     return st;
 }

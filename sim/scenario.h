@@ -4,6 +4,7 @@
 #define QH_SIM_SCENARIO_H
 
 #include "sim/engine.h"
+#include "sim/totals.h"
 #include "src/base/options.h"
 #include "src/graph/dataset.h"
 #include "src/partition/partition.h"
@@ -87,16 +88,12 @@ typedef struct qh_traffic_row {
     int64_t messages, bytes;
 } qh_traffic_row;
 
-/* Seconds an epoch. */
-typedef struct qh_breakdown_seconds {
-    double compute, comm, exposed_comm, quantize, dequantize, allreduce, assign, idle;
-} qh_breakdown_seconds;
-
 typedef struct qh_result {
     qh_train_result train;
     char metric_name[16]; /* "accuracy" or "f1_micro" */
     qh_partition_figures partition;
     char *partition_method; /* owned */
+    int64_t *inner_nodes;   /* owned, [devices] */
     qh_time sim_end;
     qh_breakdown_seconds mean, max; /* over devices, per epoch */
     int64_t bytes_sent, messages,
@@ -124,6 +121,14 @@ typedef struct qh_observer {
                       int64_t messages);
     void (*progress)(void *ctx, const qh_epoch_metrics *m, int64_t epochs); /* as soon as trained */
     void (*interval)(void *ctx, const qh_interval *i);
+    /* For a trace. widths(), of the messages of a SEND where they are chosen anew, and records(),
+     * all of a device in an epoch, come from the device's own thread, those of other devices at the
+     * same time. trained(): all devices have given theirs; times(): of an epoch before, or this. */
+    qh_status (*widths)(void *ctx, int device, const qh_record *send, const uint8_t *width,
+                        int64_t n);
+    qh_status (*records)(void *ctx, int device, int32_t epoch, const qh_record *r, int64_t n);
+    qh_status (*trained)(void *ctx, const qh_epoch_metrics *m);
+    qh_status (*times)(void *ctx, const qh_epoch_times *t);
     const volatile int *stop; /* becomes non-zero: end after the epoch at hand (Ctrl-C) */
     void *ctx;
 } qh_observer;

@@ -68,6 +68,9 @@ typedef struct qh_sink qh_sink;
 struct qh_sink {
     /* Takes a copy of r. */
     void (*emit)(qh_sink *sink, int rank, const qh_record *r);
+    /* The widths of the messages of a SEND record just emitted, in the order of its block, in the
+     * epochs in which the receiver is told of them. NULL: nobody wants to know. */
+    void (*widths)(qh_sink *sink, int rank, const qh_record *send, const uint8_t *width, int64_t n);
     /* All of the rank's records of the epoch have been emitted (the last is EPOCH_END). Any rank
      * may fail: disk full, Ctrl-C. *stop set: end training after this epoch (same on all ranks:
      * the sink decides once for an epoch). */

@@ -77,6 +77,14 @@ static void emit(qh_exchange *x, const qh_record *r)
         x->exec->sink->emit(x->exec->sink, x->exec->rank, r);
 }
 
+static void tell_widths(qh_exchange *x, const qh_record *send, const uint8_t *width, int64_t n)
+{
+    qh_sink *sink = x->exec->sink;
+
+    if (sink && sink->widths)
+        sink->widths(sink, x->exec->rank, send, width, n);
+}
+
 /* Values are read to find their range and again to be coded; coding is a subtraction, two
  * multiplications, an addition, a floor and a minimum, after the two comparisons. Without loss it
  * is a copy. */
@@ -119,6 +127,8 @@ static void record_transfer(const qh_channel *c, int round, int64_t wire)
     else if (c->sending)
         r.messages[qh_width_index(qh_codec_width(c->codec))] = (int32_t)c->block.n_rows;
     emit(c->x, &r);
+    if (c->sending && c->block.width && qh_channel_table_bytes(c) > 0)
+        tell_widths(c->x, &r, c->block.width, c->block.n_rows);
 }
 
 /* --- one exchange --- */

@@ -1,15 +1,17 @@
 /* The n-th allocation fails, for every n: no crash, no leak, and a status that says memory. */
+#include "sim/replay.h"
 #include "sim/scenario.h"
 #include "src/base/mem.h"
 #include "src/partition/halo.h"
 #include "tests/support/support.h"
+#include "traces/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char spec[] = "sbm,nodes=40,degree=4,features=4,classes=2";
-static char folder[64], qhd[96], qhp[96];
+static char folder[64], qhd[96], qhp[96], qht[96];
 static qh_dataset *graph; /* made once, for those who only read it */
 
 static void begin(void)
@@ -18,6 +20,7 @@ static void begin(void)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(qhd, sizeof qhd, "%s/g.qhd", folder);
     snprintf(qhp, sizeof qhp, "%s/p.qhp", folder);
+    snprintf(qht, sizeof qht, "%s/t.qht", folder);
     ck_assert_int_eq(qh_synth_new(spec, &graph), QH_OK);
 }
 
@@ -134,6 +137,63 @@ static qh_status train_mixed(void)
     return train("gin", "random", "3");
 }
 
+/* A trace of two devices, written; and read and replayed. */
+static qh_status write_trace(void)
+{
+    qh_trace_writer *w = NULL;
+    qh_epoch_metrics m = {.rate = 1};
+    qh_time span[2] = {5, 6};
+    qh_record r[3] = {{.op = QH_OP_SEND, .layer = 1, .peer = 1, .round = 1, .bytes = 9},
+                      {.op = QH_OP_RECV, .layer = 1, .peer = 1, .round = 1, .bytes = 9},
+                      {.op = QH_OP_EPOCH_END, .peer = -1}};
+    uint8_t width[5] = {2, 2, 4, 8, 8};
+    qh_status st;
+
+    QH_TRY(st, qh_trace_writer_open(qht, 2, &w));
+    QH_TRY(st, qh_trace_writer_begin(w, "{}"));
+    for (m.epoch = 0; m.epoch < 3; m.epoch++) {
+        for (int d = 0; d < 2; d++) {
+            r[0].peer = r[1].peer = 1 - d;
+            r[0].epoch = r[1].epoch = r[2].epoch = m.epoch;
+            QH_TRY(st, qh_trace_writer_widths(w, d, r, width, 5));
+            QH_TRY(st, qh_trace_writer_records(w, d, m.epoch, r, 3));
+        }
+        QH_TRY(st, qh_trace_writer_epoch(w, &m));
+        QH_TRY(st, qh_trace_writer_times(w, m.epoch, span));
+    }
+    QH_TRY(st, qh_trace_writer_close(&w));
+out:
+    qh_trace_writer_abandon(&w);
+    return st;
+}
+
+static qh_status replay_trace(void)
+{
+    qh_netmodel *net[2] = {NULL, NULL};
+    qh_accelerator *accelerator = NULL;
+    qh_trace *t = NULL;
+    qh_replay_result result[2];
+    qh_replay_config c[2] = {{.bytes_scale = 2}, {.order = QH_EXCHANGE_ROUNDS}};
+    qh_status st;
+
+    QH_TRY(st, write_trace());
+    QH_TRY(st, qh_trace_open(qht, false, &t));
+    QH_TRY(st, qh_accelerator_open("v100", &accelerator));
+    for (int i = 0; i < 2; i++) {
+        QH_TRY(st, qh_netmodel_open("switch-10g", 2, &net[i]));
+        c[i].trace = t;
+        c[i].net = net[i];
+        c[i].accelerator = accelerator;
+    }
+    QH_TRY(st, qh_replay_all(c, 2, 1, result));
+out:
+    qh_netmodel_close(net[0]);
+    qh_netmodel_close(net[1]);
+    qh_accelerator_free(accelerator);
+    qh_trace_close(t);
+    return st;
+}
+
 static const struct {
     const char *name;
     qh_status (*run)(void);
@@ -146,6 +206,8 @@ static const struct {
     {"training on 1 device", train_alone},
     {"training, int:4", train_int},
     {"training, random bits", train_mixed},
+    {"writing a trace", write_trace},
+    {"replaying a trace", replay_trace},
 };
 
 START_TEST(the_nth_allocation_fails)
