@@ -105,13 +105,15 @@ static qh_status run_one(const job *j, int64_t method, int64_t seed)
     const char *name = c->method[method].method;
     qh_result r = {0};
     json_t *summary = NULL;
+    qh_run_output to = {0};
     char *folder = NULL;
     qh_status st;
 
     QH_TRY(st, qh_options_set(qh_scenario_options, j->settings, "--methods", "method", name));
     j->settings->seed = c->first_seed + seed;
     QH_TRY(st, folder_of(j->options->front.out, name, j->settings->seed, &folder));
-    QH_TRY(st, qh_run_execute(j->settings, j->dataset_name, j->dataset, folder, &r, &summary));
+    to.folder = folder;
+    QH_TRY(st, qh_run_execute(j->settings, j->dataset_name, j->dataset, &to, &r, &summary));
     qh_comparison_add(c, method, &r);
 out:
     qh_mem_free(folder);

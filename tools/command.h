@@ -17,6 +17,6 @@ typedef struct qh_command {
 } qh_command;
 
 extern const qh_command qh_cmd_train, qh_cmd_compare, qh_cmd_data, qh_cmd_partition, qh_cmd_net,
-    qh_cmd_assign, qh_cmd_bench;
+    qh_cmd_replay, qh_cmd_trace, qh_cmd_assign, qh_cmd_bench;
 
 #endif

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 static const qh_command *const commands[] = {
-    &qh_cmd_train, &qh_cmd_compare, &qh_cmd_data,  &qh_cmd_partition,
-    &qh_cmd_net,   &qh_cmd_assign,  &qh_cmd_bench,
+    &qh_cmd_train,  &qh_cmd_compare, &qh_cmd_data,   &qh_cmd_partition, &qh_cmd_net,
+    &qh_cmd_replay, &qh_cmd_trace,   &qh_cmd_assign, &qh_cmd_bench,
 };
 
 static void print_overview(FILE *out)

@@ -5,6 +5,7 @@
 #include "tools/runfolder.h"
 #include "tools/stop.h"
 #include "tools/summary.h"
+#include "tools/tracer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -97,7 +98,8 @@ out:
 typedef struct watch {
     const qh_dataset *dataset;
     const qh_settings *settings;
-    qh_runfolder *folder; /* borrowed; NULL: none */
+    qh_runfolder *folder; /* owned; NULL: none */
+    qh_tracer *tracer;    /* owned; NULL: none */
     double loss, validation;
 } watch;
 
@@ -126,6 +128,29 @@ static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int
     qh_console_note("method %s, seed %" PRId64 ": %s in the first epoch",
                     qh_method_text(s, method, sizeof method), s->seed,
                     qh_print_bytes((double)bytes, buf));
+    if (w->tracer)
+        qh_tracer_ready(w->tracer, partial);
+}
+
+static qh_status take_widths(void *ctx, int device, const qh_record *send, const uint8_t *width,
+                             int64_t n)
+{
+    return qh_tracer_widths(((const watch *)ctx)->tracer, device, send, width, n);
+}
+
+static qh_status take_records(void *ctx, int device, int32_t epoch, const qh_record *r, int64_t n)
+{
+    return qh_tracer_records(((const watch *)ctx)->tracer, device, epoch, r, n);
+}
+
+static qh_status take_trained(void *ctx, const qh_epoch_metrics *m)
+{
+    return qh_tracer_trained(((const watch *)ctx)->tracer, m);
+}
+
+static qh_status take_times(void *ctx, const qh_epoch_times *t)
+{
+    return qh_tracer_times(((const watch *)ctx)->tracer, t);
 }
 
 static qh_status take_epoch(void *ctx, const qh_epoch_row *row)
@@ -160,8 +185,41 @@ static void show_progress(void *ctx, const qh_epoch_metrics *m, int64_t epochs)
 
 /* --- running --- */
 
+static qh_status open_outputs(const qh_run_output *to, const char *dataset, watch *w,
+                              qh_observer *o)
+{
+    qh_status st = QH_OK;
+
+    if (to->folder)
+        QH_TRY(st, qh_runfolder_open(to->folder, &w->folder));
+    if (!to->trace)
+        return QH_OK;
+    QH_TRY(st,
+           qh_tracer_open(to->trace, w->settings, dataset, w->dataset, to->payload, &w->tracer));
+    o->widths = to->payload ? take_widths : NULL;
+    o->records = take_records;
+    o->trained = take_trained;
+    o->times = take_times;
+out:
+    return st;
+}
+
+/* After a run, whole or interrupted. */
+static qh_status close_outputs(const watch *w, const char *dataset, const qh_result *r,
+                               const json_t *summary)
+{
+    qh_status st = QH_OK;
+
+    if (w->tracer)
+        QH_TRY(st, qh_tracer_close(w->tracer));
+    if (w->folder)
+        QH_TRY(st, qh_runfolder_finish(w->folder, dataset, w->settings, r, summary));
+out:
+    return st;
+}
+
 qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dataset *d,
-                         const char *folder, qh_result *out, json_t **summary)
+                         const qh_run_output *to, qh_result *out, json_t **summary)
 {
     watch w = {.dataset = d, .settings = s, .validation = NAN};
     qh_observer o = {.ready = ready,
@@ -174,8 +232,7 @@ qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dat
     json_t *json = NULL;
     qh_status st, ran;
 
-    if (folder)
-        QH_TRY(st, qh_runfolder_open(folder, &w.folder));
+    QH_TRY(st, open_outputs(to, dataset, &w, &o));
     ran = qh_scenario_run(s, d, &o, &r);
     qh_console_clear();
     if (ran < 0 && !r.interrupted) {
@@ -183,17 +240,15 @@ qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dat
         goto out;
     }
     json = qh_summary_json(s, d, &r);
-    st = json ? ran : qh_fail(QH_ERESOURCE, "memory: too short for the summary");
-    if (w.folder && json)
-        QH_TRY(st, qh_runfolder_finish(w.folder, dataset, s, &r, json));
-    st = st < 0 ? st : ran;
-    if (json) {
-        *out = r;
-        r = (qh_result){0};
-        *summary = json;
-        json = NULL;
-    }
+    QH_TRY(st, json ? QH_OK : qh_fail(QH_ERESOURCE, "memory: too short for the summary"));
+    QH_TRY(st, close_outputs(&w, dataset, &r, json));
+    st = ran;
+    *out = r;
+    r = (qh_result){0};
+    *summary = json;
+    json = NULL;
 out:
+    qh_tracer_free(w.tracer);
     qh_runfolder_free(w.folder);
     qh_result_fini(&r);
     json_decref(json);

@@ -46,10 +46,17 @@ qh_status qh_run_read(qh_args *a, qh_settings *s, qh_front *front, int argc, cha
 /* Opens DATASET and scales its features as s says. */
 qh_status qh_run_open_dataset(const char *name, const qh_settings *s, qh_dataset **out);
 
-/* Runs s on d with progress on the console, and leaves a run folder when folder is not NULL.
- * dataset is the name that the user gave. After QH_EINTERRUPT (Ctrl-C) *out and *summary hold what
- * was done, as after QH_OK; else they are untouched. */
+/* What a run leaves; NULL: not asked for. */
+typedef struct qh_run_output {
+    const char *folder; /* a run folder */
+    const char *trace;  /* a .qht file */
+    bool payload;       /* with its bit-width tables */
+} qh_run_output;
+
+/* Runs s on d with progress on the console. dataset is the name that the user gave. After
+ * QH_EINTERRUPT (Ctrl-C) *out and *summary hold what was done, as after QH_OK; else they are
+ * untouched. */
 qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dataset *d,
-                         const char *folder, qh_result *out, json_t **summary);
+                         const qh_run_output *to, qh_result *out, json_t **summary);
 
 #endif

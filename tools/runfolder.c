@@ -239,6 +239,14 @@ static json_t *effective_json(const qh_settings *s)
                      relax_json(&parts.relax));
 }
 
+json_t *qh_configuration_json(const char *dataset, const qh_settings *s)
+{
+    return json_pack("{s:o,s:o,s:o,s:o}", "versions", qh_version_json(), "dataset",
+                     qh_json_text(dataset), "configuration",
+                     qh_json_settings(qh_scenario_options, s, is_of_host), "effective",
+                     effective_json(s));
+}
+
 static json_t *run_json(const char *dataset, const qh_settings *s, const qh_result *r,
                         const json_t *summary)
 {
@@ -246,12 +254,19 @@ static json_t *run_json(const char *dataset, const qh_settings *s, const qh_resu
                              s->pin == 1 ? "on" : "off", "cores", r->cores, "cores_shared",
                              r->cores_shared, "wall_seconds", qh_json_real(r->wall_seconds),
                              "cpu_seconds", qh_json_real(r->cpu_seconds));
+    json_t *run = json_pack("{s:s}", "schema", "qhalo.run/1");
+    json_t *what = qh_configuration_json(dataset, s);
+    json_t *gave =
+        json_pack("{s:O,s:o,s:b,s:o}", "summary", summary, "breakdown_max",
+                  qh_breakdown_json(&r->max), "interrupted", r->interrupted, "host", host);
 
-    return json_pack("{s:s,s:o,s:o,s:o,s:o,s:O,s:o,s:b,s:o}", "schema", "qhalo.run/1", "versions",
-                     qh_version_json(), "dataset", qh_json_text(dataset), "configuration",
-                     qh_json_settings(qh_scenario_options, s, is_of_host), "effective",
-                     effective_json(s), "summary", summary, "breakdown_max",
-                     qh_breakdown_json(&r->max), "interrupted", r->interrupted, "host", host);
+    if (json_object_update(run, what) != 0 || json_object_update(run, gave) != 0) {
+        json_decref(run);
+        run = NULL;
+    }
+    json_decref(what);
+    json_decref(gave);
+    return run;
 }
 
 qh_status qh_runfolder_finish(qh_runfolder *f, const char *dataset, const qh_settings *s,

@@ -23,6 +23,10 @@ qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row);
 qh_status qh_runfolder_bits(qh_runfolder *f, int32_t epoch, int layer, int direction, int width,
                             int64_t messages);
 
+/* What was run: versions, dataset (as the user gave it), configuration (all settings but those of
+ * this host), effective (the parts in force). NULL: no memory. */
+json_t *qh_configuration_json(const char *dataset, const qh_settings *s);
+
 /* Writes traffic.csv and run.json, and closes bits.csv. dataset is its name as the user gave it. */
 qh_status qh_runfolder_finish(qh_runfolder *f, const char *dataset, const qh_settings *s,
                               const qh_result *r, const json_t *summary);

@@ -1,0 +1,115 @@
+/* qhalo trace: what a recorded run holds. */
+#include "tools/args.h"
+#include "tools/command.h"
+#include "tools/console.h"
+#include "tools/trace_parts.h"
+
+#include <string.h>
+
+typedef struct trace_options {
+    bool json, partial, quiet;
+} trace_options;
+
+#define AT(member) offsetof(trace_options, member)
+
+static const qh_option options[] = {
+    {"partial", QH_OPT_FLAG, AT(partial),
+     .help = "take a trace that was cut as far as it goes, as is done with FILE.qht.part"},
+    {"json", QH_OPT_FLAG, AT(json), .help = "one JSON object on stdout"},
+    {"quiet", QH_OPT_FLAG, AT(quiet), .help = "no notes"},
+    {0}};
+
+static qh_status run_info(const trace_options *o, const qh_args *args)
+{
+    qh_recording r = {0};
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "trace", 2, "info FILE.qht"));
+    QH_TRY(st, qh_recording_open(args->operand[1], o->partial, &r));
+    QH_TRY(st, qh_trace_info_print(&r, o->json));
+out:
+    qh_recording_close(&r);
+    return st;
+}
+
+/* A trace that was not closed is not whole, so it is an error unless asked for. */
+static qh_status run_verify(const trace_options *o, const qh_args *args)
+{
+    qh_recording r = {0};
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "trace", 2, "verify FILE.qht"));
+    QH_TRY(st, qh_recording_open(args->operand[1], o->partial, &r));
+    if (!r.info->closed && !o->partial)
+        QH_TRY(st, qh_fail(QH_EINPUT,
+                           "%s: was not closed: %s; %lld whole epochs, up to byte %lld, can be "
+                           "read",
+                           r.path, qh_trace_end(r.trace), (long long)r.info->n_epochs,
+                           (long long)r.info->read_bytes));
+    QH_TRY(st, qh_trace_verify(&r, o->json));
+out:
+    qh_recording_close(&r);
+    return st;
+}
+
+static qh_status run_diff(const trace_options *o, const qh_args *args)
+{
+    qh_recording a = {0}, b = {0};
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "trace", 3, "diff A.qht B.qht"));
+    QH_TRY(st, qh_recording_open(args->operand[1], o->partial, &a));
+    QH_TRY(st, qh_recording_open(args->operand[2], o->partial, &b));
+    QH_TRY(st, qh_trace_diff_print(&a, &b, o->json));
+out:
+    qh_recording_close(&a);
+    qh_recording_close(&b);
+    return st;
+}
+
+static const struct {
+    const char *name;
+    qh_status (*run)(const trace_options *o, const qh_args *args);
+} words[] = {{"info", run_info}, {"verify", run_verify}, {"diff", run_diff}};
+
+static qh_status run(int argc, char **argv)
+{
+    trace_options o = {0};
+    qh_arg_set set = {options, &o};
+    qh_args args = {.set = &set, .n_sets = 1};
+    qh_status st;
+
+    QH_TRY(st, qh_args_read(&args, argc, argv));
+    if (args.n_operands == 0)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "trace: info, verify or diff is missing; qhalo trace --help "
+                                      "says more"));
+    qh_console_start(o.quiet);
+    for (size_t i = 0; i < QH_COUNT(words); i++)
+        if (strcmp(args.operand[0], words[i].name) == 0) {
+            st = words[i].run(&o, &args);
+            goto out;
+        }
+    st = qh_fail(QH_EUSAGE, "trace: there is no '%s' here; it is info, verify or diff",
+                 args.operand[0]);
+out:
+    qh_args_free(&args);
+    return st;
+}
+
+static void help(FILE *out)
+{
+    qh_options_help(options, out);
+    fprintf(
+        out,
+        "\ninfo says what was run and gives a line an epoch; verify reads every byte and replays\n"
+        "every record; diff shows the first record and the settings that differ, and the time\n"
+        "of each phase.\n");
+}
+
+const qh_command qh_cmd_trace = {
+    .name = "trace",
+    .usage = "info FILE.qht [--json]\nverify FILE.qht [--json]\ndiff A.qht B.qht [--json]",
+    .about = "Looks into traces that qhalo train --trace recorded.",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,88 @@
+#include "tools/recording.h"
+
+#include "src/base/log.h"
+
+#include <string.h>
+
+static const char *text_at(const json_t *o, const char *key, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    return text ? text : otherwise;
+}
+
+static qh_recorded_part part_at(const json_t *head, const char *key)
+{
+    const json_t *o = json_object_get(head, key);
+
+    return (qh_recorded_part){text_at(o, "name", NULL), text_at(o, "text", NULL)};
+}
+
+static qh_status parse_head(qh_recording *r)
+{
+    json_error_t error;
+    const json_t *configuration;
+
+    r->head = json_loads(r->info->json, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(r->head))
+        return qh_fail(QH_EINPUT, "%s: its head is no JSON object: %s", r->path, error.text);
+    configuration = json_object_get(r->head, "configuration");
+    r->method = text_at(r->head, "method", "");
+    r->graph = text_at(r->head, "graph", "");
+    r->net = part_at(r->head, "network");
+    r->accelerator = part_at(r->head, "accelerator");
+    r->order = strcmp(text_at(configuration, "exchange", ""), "rounds") == 0 ? QH_EXCHANGE_ROUNDS
+                                                                             : QH_EXCHANGE_POSTED;
+    r->compute = strcmp(text_at(configuration, "compute", ""), "measured") == 0
+                     ? QH_COMPUTE_MEASURED
+                     : QH_COMPUTE_MODELED;
+    r->follows_network = json_is_true(json_object_get(r->head, "widths_follow_network"));
+    r->epochs = json_integer_value(json_object_get(configuration, "epochs"));
+    return QH_OK;
+}
+
+qh_status qh_recording_open(const char *path, bool partial, qh_recording *out)
+{
+    qh_recording r = {.path = path};
+    qh_status st;
+
+    QH_TRY(st, qh_trace_open(path, partial, &r.trace));
+    r.info = qh_trace_look(r.trace);
+    QH_TRY(st, parse_head(&r));
+    if (!r.info->closed)
+        qh_log(QH_LOG_WARNING, "%s: was not closed: %s; it has %lld whole epochs", path,
+               qh_trace_end(r.trace), (long long)r.info->n_epochs);
+    *out = r;
+    r = (qh_recording){0};
+out:
+    qh_recording_close(&r);
+    return st;
+}
+
+void qh_recording_close(qh_recording *r)
+{
+    json_decref(r->head);
+    qh_trace_close(r->trace);
+    *r = (qh_recording){0};
+}
+
+qh_status qh_recording_net(const qh_recording *r, qh_netmodel **net)
+{
+    *net = NULL;
+    if (r->info->n_devices == 1)
+        return QH_OK;
+    if (!r->net.text)
+        return qh_fail(QH_EUSAGE, "--net: %s does not say which network it was made on; name one",
+                       r->path);
+    return qh_netmodel_open_text(r->net.name ? r->net.name : r->path, r->net.text,
+                                 r->info->n_devices, net);
+}
+
+qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accelerator)
+{
+    if (!r->accelerator.text)
+        return qh_fail(QH_EUSAGE, "--accelerator: %s does not say what it computed on; name one",
+                       r->path);
+    return qh_accelerator_open_text(r->accelerator.name ? r->accelerator.name : r->path,
+                                    r->accelerator.text, accelerator);
+}

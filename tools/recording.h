@@ -1,0 +1,37 @@
+/* A trace as the commands see it: the file and what its head says of the run. */
+#ifndef QH_TOOLS_RECORDING_H
+#define QH_TOOLS_RECORDING_H
+
+#include "sim/engine.h"
+#include "traces/reader.h"
+
+#include <jansson.h>
+
+/* A description as it was when the run was made. */
+typedef struct qh_recorded_part {
+    const char *name, *text; /* borrowed from head; NULL: the trace does not say */
+} qh_recorded_part;
+
+typedef struct qh_recording {
+    const char *path;           /* borrowed from the caller */
+    qh_trace *trace;            /* owned */
+    const qh_trace_info *info;  /* borrowed from trace */
+    json_t *head;               /* owned */
+    const char *method, *graph; /* borrowed from head; "" where it does not say */
+    qh_recorded_part net, accelerator;
+    qh_exchange_order order;
+    qh_compute_kind compute;
+    bool follows_network; /* its bit-widths would be others on another network */
+    int64_t epochs;       /* planned; 0: it does not say */
+} qh_recording;
+
+/* Warns of a trace that was not closed. QH_EINPUT. */
+qh_status qh_recording_open(const char *path, bool partial, qh_recording *out);
+void qh_recording_close(qh_recording *r);
+
+/* The network and the accelerator of the run. *net is NULL with one device. QH_EUSAGE where the
+ * trace does not name them. */
+qh_status qh_recording_net(const qh_recording *r, qh_netmodel **net);
+qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accelerator);
+
+#endif
