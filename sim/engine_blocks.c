@@ -100,7 +100,7 @@ qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
     }
     o = qh_engine_overhead(e, rank, r->peer, r->bytes);
     if (o > 0) {
-        d->sums.exposed_comm += o;
+        *qh_engine_transfer_sum(&d->sums, r) += o;
         QH_TRY(st, qh_engine_push(e, qh_time_after(d->now, o), rank, QH_EVENT_POST, b));
         d->now += o;
     } else {
@@ -185,7 +185,7 @@ static qh_status end_wait(qh_engine *e, int rank, qh_time at)
     qh_time end = d->busy > at ? d->busy : at;
 
     qh_engine_attribute(e, rank, at);
-    d->sums.exposed_comm += end - at;
+    *qh_engine_transfer_sum(&d->sums, &d->current) += end - at;
     d->state = QH_RUNNING;
     qh_engine_release_exchange(e, rank, d->waits);
     d->untold = e->fine;
@@ -269,7 +269,7 @@ qh_status qh_engine_wait(qh_engine *e, int rank, const qh_record *r)
     }
     if (d->busy == QH_TIME_NEVER)
         return qh_engine_bad(e, rank, r, "virtual time passes its end (106 days)");
-    d->sums.exposed_comm += overhead;
+    *qh_engine_transfer_sum(&d->sums, r) += overhead;
     d->now = d->busy;
     d->untold = e->fine;
     if (x >= 0)

@@ -172,6 +172,9 @@ qh_status qh_engine_reduce_timer(qh_engine *e, int rank, qh_time at);
 qh_status qh_engine_reduce_flown(qh_engine *e, int rank, qh_time at); /* its step's flow finished */
 
 /* --- engine_sums.c: attribution of time --- */
+/* Where time held by r goes while something it waits for is in flight, or not. */
+qh_time *qh_engine_transfer_sum(qh_breakdown *sums, const qh_record *r);
+qh_time *qh_engine_waiting_sum(qh_breakdown *sums, const qh_record *r);
 void qh_engine_hold(qh_engine *e, int rank, const qh_record *r); /* r holds the device from now */
 void qh_engine_attribute(qh_engine *e, int rank, qh_time at); /* before what is in flight changes */
 void qh_engine_flying(qh_engine *e, int rank, int change, qh_time at); /* blocks towards rank */

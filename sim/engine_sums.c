@@ -11,6 +11,16 @@ void qh_engine_hold(qh_engine *e, int rank, const qh_record *r)
     d->held_from = d->since = d->now;
 }
 
+qh_time *qh_engine_transfer_sum(qh_breakdown *sums, const qh_record *r)
+{
+    return r->direction == QH_ASSIGNMENT ? &sums->assign : &sums->exposed_comm;
+}
+
+qh_time *qh_engine_waiting_sum(qh_breakdown *sums, const qh_record *r)
+{
+    return r->direction == QH_ASSIGNMENT ? &sums->assign : &sums->idle;
+}
+
 /* A WAIT while nothing that it waits for is in flight: the device may still be paying overheads,
  * until `busy`; the rest is idle. No block arrives in such a time, so `busy` does not change. */
 static void attribute_still(qh_engine_device *d, qh_time part)
@@ -18,8 +28,8 @@ static void attribute_still(qh_engine_device *d, qh_time part)
     qh_time paying = d->busy - d->since;
 
     paying = paying < 0 ? 0 : paying > part ? part : paying;
-    d->sums.exposed_comm += paying;
-    d->sums.idle += part - paying;
+    *qh_engine_transfer_sum(&d->sums, &d->current) += paying;
+    *qh_engine_waiting_sum(&d->sums, &d->current) += part - paying;
 }
 
 void qh_engine_attribute(qh_engine *e, int rank, qh_time at)
@@ -30,7 +40,7 @@ void qh_engine_attribute(qh_engine *e, int rank, qh_time at)
     if (d->state == QH_REDUCING)
         *(d->reduce.flying ? &d->sums.allreduce : &d->sums.idle) += part;
     else if (e->exchange[d->waits].flying)
-        d->sums.exposed_comm += part;
+        *qh_engine_transfer_sum(&d->sums, &d->current) += part;
     else
         attribute_still(d, part);
     d->since = at;

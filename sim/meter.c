@@ -81,6 +81,8 @@ static void add_send(qh_meter *m, const qh_record *r, qh_epoch_row *row)
     int64_t *bits = m->bits + (int64_t)(2 * r->layer + r->direction) * QH_N_WIDTHS;
 
     row->bytes += r->bytes;
+    if (r->direction == QH_ASSIGNMENT) /* no messages */
+        return;
     for (int i = 0; i < QH_N_WIDTHS; i++) {
         bits[i] += r->messages[i];
         m->bits_total[i] += r->messages[i];

@@ -24,6 +24,7 @@ typedef struct scenario {
     qh_accelerator *accelerator; /* owned */
     qh_placement *placement;     /* owned */
     qh_transport *transport;     /* owned */
+    double *theta, *gamma;       /* owned, [devices^2]; NULL unless the assigner asks */
     qh_meter *meter;             /* owned */
 } scenario;
 
@@ -94,6 +95,36 @@ out:
 
 /* --- the other parts --- */
 
+/* What a byte and a block cost on each channel: the network's fit, and the copies to and from the
+ * host where it stages. */
+static qh_status build_costs(scenario *c)
+{
+    int n = (int)c->settings->devices;
+    bool copies = c->net && c->net->staging && c->accelerator->copy_bytes_per_s > 0;
+    double copy = copies ? 2 / c->accelerator->copy_bytes_per_s : 0;
+    double launch = copies ? 2 * qh_seconds(c->accelerator->launch) : 0;
+    qh_status st = QH_OK;
+
+    if (n == 1 || !c->train.assign || !c->train.assign->solve)
+        return QH_OK;
+    QH_TRY(st, QH_NEW_ARRAY(&c->theta, (int64_t)n * n));
+    QH_TRY(st, QH_NEW_ARRAY(&c->gamma, (int64_t)n * n));
+    for (int src = 0; src < n; src++)
+        for (int dst = 0; dst < n; dst++) {
+            int64_t i = (int64_t)src * n + dst;
+
+            if (src == dst)
+                continue;
+            qh_netmodel_fit(c->net, src, dst, &c->theta[i], &c->gamma[i]);
+            c->theta[i] += copy;
+            c->gamma[i] += launch;
+        }
+    c->train.bits.theta = c->theta;
+    c->train.bits.gamma = c->gamma;
+out:
+    return st;
+}
+
 static qh_status build_meter(scenario *c)
 {
     const qh_settings *s = c->settings;
@@ -123,6 +154,7 @@ static qh_status build(scenario *c)
     QH_TRY(st, qh_accelerator_open(s->accelerator, &c->accelerator));
     if (n > 1) /* a device alone has nobody to talk to */
         QH_TRY(st, qh_netmodel_open(s->net, n, &c->net));
+    QH_TRY(st, build_costs(c));
     QH_TRY(st, build_partition(c));
     QH_TRY(st, qh_placement_new(n, (int)s->threads, s->pin == 1, &c->placement));
     c->result->cores = c->placement->n_cores;
@@ -141,6 +173,8 @@ static void dismantle(scenario *c)
     qh_placement_free(c->placement);
     qh_accelerator_free(c->accelerator);
     qh_netmodel_close(c->net);
+    qh_mem_free(c->gamma);
+    qh_mem_free(c->theta);
     qh_layout_free(c->layout);
     qh_mem_free(c->part);
     if (c->train.assign && c->train.assign->close)

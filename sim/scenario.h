@@ -29,7 +29,8 @@ typedef struct qh_settings {
     bool cache_features;
     /* method and its parts */
     char *method, *codec, *assign, *bits;
-    int64_t assign_every;
+    int64_t assign_every, group_size;
+    double lambda;
     bool overlap;
     char *stale, *boundary_sample; /* numbers; NULL: the method's */
     double smooth;

@@ -109,6 +109,8 @@ qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const 
     t.early_stop = s->early_stop;
     t.bits.assign_every = s->assign_every;
     t.bits.seed = (uint64_t)s->seed;
+    t.bits.lambda = s->lambda;
+    t.bits.group_size = s->group_size;
     t.bits.n_nodes = d->graph->n_nodes;
     t.bits.n_layers = (int)s->layers;
     t.cache_features = s->cache_features;

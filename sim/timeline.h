@@ -9,13 +9,15 @@
  * allreduce + idle = total, to the picosecond. */
 typedef struct qh_breakdown {
     qh_time compute; /* SPMM, GEMM, ELEMENTWISE, LOSS, OPTIMIZER */
-    qh_time quantize, dequantize, assign;
-    qh_time comm;         /* some flow of an exchange towards this device was in flight; overlaps
-                             the others, so no part of the sum */
-    qh_time exposed_comm; /* held in a WAIT while one of the blocks waited for was in flight */
-    qh_time allreduce;    /* in the all-reduce while one of its flows towards or from here was */
-    qh_time idle;         /* held with nothing of the kind in flight: waiting for other devices */
-    qh_time total;        /* from the device's previous EPOCH_END to this one */
+    qh_time quantize, dequantize;
+    qh_time assign; /* ASSIGN, and all holds by what QH_ASSIGNMENT marks */
+    qh_time comm;   /* some flow of an exchange towards this device was in flight; overlaps
+                       the others, so no part of the sum */
+    qh_time
+        exposed_comm;  /* held in another WAIT while one of the blocks waited for was in flight */
+    qh_time allreduce; /* in the all-reduce while one of its flows towards or from here was */
+    qh_time idle;      /* held with nothing of the kind in flight: waiting for other devices */
+    qh_time total;     /* from the device's previous EPOCH_END to this one */
 } qh_breakdown;
 
 typedef struct qh_epoch_times {

@@ -5,6 +5,12 @@
 
 #include <stdlib.h>
 
+/* What assigners tell each other is bytes without messages. */
+static bool is_used(const qh_traffic_row *row)
+{
+    return row->messages > 0 || row->bytes > 0;
+}
+
 static bool same_channel(const qh_traffic_row *a, const qh_traffic_row *b)
 {
     return a->src == b->src && a->dst == b->dst && a->layer == b->layer &&
@@ -16,7 +22,7 @@ static qh_traffic_row *find(const qh_traffic *t, const qh_traffic_row *key)
     int word[4] = {key->src, key->dst, key->layer, key->direction};
     int64_t mask = t->capacity - 1, i = (int64_t)qh_hash(word, sizeof word, 0) & mask;
 
-    while (t->slot[i].messages > 0 && !same_channel(&t->slot[i], key))
+    while (is_used(&t->slot[i]) && !same_channel(&t->slot[i], key))
         i = (i + 1) & mask;
     return &t->slot[i];
 }
@@ -29,7 +35,7 @@ static qh_status grow(qh_traffic *t)
     if (st < 0)
         return st;
     for (int64_t i = 0; i < t->capacity; i++)
-        if (t->slot[i].messages > 0)
+        if (is_used(&t->slot[i]))
             *find(&bigger, &t->slot[i]) = t->slot[i];
     qh_mem_free(t->slot);
     *t = bigger;
@@ -46,12 +52,12 @@ qh_status qh_traffic_add(qh_traffic *t, int src, const qh_record *send)
 
     for (int i = 0; i < QH_N_WIDTHS; i++)
         messages += send->messages[i];
-    if (messages == 0)
+    if (messages == 0 && send->bytes == 0)
         return QH_OK;
     if (2 * (t->n + 1) > t->capacity)
         QH_TRY(st, grow(t));
     row = find(t, &key);
-    if (row->messages == 0) {
+    if (!is_used(row)) {
         *row = key;
         t->n++;
     }
@@ -81,7 +87,7 @@ qh_status qh_traffic_list(const qh_traffic *t, qh_traffic_row **rows)
 
     QH_TRY(st, QH_NEW_ARRAY(&list, t->n));
     for (int64_t i = 0; i < t->capacity; i++)
-        if (t->slot[i].messages > 0)
+        if (is_used(&t->slot[i]))
             list[n++] = t->slot[i];
     qsort(list, (size_t)n, sizeof *list, by_channel);
     *rows = list;

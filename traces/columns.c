@@ -42,8 +42,8 @@ static void split_op(const qh_columns_scope *s, int which, const qh_record *r, i
     (void)s;
     (void)which;
     for (int64_t i = 0; i < n; i++) {
-        QH_ASSERT(r[i].op > 0 && r[i].op < QH_OP_COUNT && r[i].direction <= QH_BACKWARD);
-        v[i] = (uint64_t)r[i].op << 1 | r[i].direction;
+        QH_ASSERT(r[i].op > 0 && r[i].op < QH_OP_COUNT && r[i].direction <= QH_ASSIGNMENT);
+        v[i] = (uint64_t)r[i].op << 2 | r[i].direction;
     }
 }
 
@@ -53,10 +53,10 @@ static bool join_op(const qh_columns_scope *s, int which, const uint64_t *v, int
     (void)s;
     (void)which;
     for (int64_t i = 0; i < n; i++) {
-        if (v[i] < 2 || v[i] >= 2 * QH_OP_COUNT)
+        if (v[i] < 4 || v[i] >= 4 * QH_OP_COUNT || (v[i] & 3) > QH_ASSIGNMENT)
             return false;
-        r[i].op = (uint8_t)(v[i] >> 1);
-        r[i].direction = v[i] & 1;
+        r[i].op = (uint8_t)(v[i] >> 2);
+        r[i].direction = v[i] & 3;
     }
     return true;
 }

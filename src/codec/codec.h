@@ -29,7 +29,9 @@ typedef struct qh_block {
     const uint8_t *width;        /* [n_rows] bit-width of each message, for codecs that take widths;
                                     else NULL */
     const qh_block_index *index; /* of these widths and columns, for the same codecs; else NULL */
-    qh_key key; /* QH_RAND_QUANTIZE (or QH_RAND_MASK) stream of epoch, layer, direction */
+    float *range; /* encode writes max - min of each row here where the codec takes widths,
+                     [n_rows]; NULL: nobody asks */
+    qh_key key;   /* QH_RAND_QUANTIZE (or QH_RAND_MASK) stream of epoch, layer, direction */
 } qh_block;
 
 typedef struct qh_codec qh_codec; /* one configured codec, read-only, shared by ranks */

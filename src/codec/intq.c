@@ -145,6 +145,8 @@ static qh_status encode(const qh_codec *c, const qh_block *b, qh_mat rows, const
             x[k] = qh_source_row(rows, row_index, i0, i + k);
             if (!qh_row_min_max(c->kernels, x[k], b->n_cols, min + k, max + k))
                 return qh_row_not_finite(c, i + k, bad_row);
+            if (b->range)
+                b->range[i + k] = max[k] - min[k];
         }
         qh_scale_choose(min, max, levels, (int)n, c->params, s);
         for (int64_t k = 0; k < n; k++) {

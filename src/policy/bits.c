@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const qh_bits_ops *const assigners[] = {&qh_bits_uniform, &qh_bits_random, &qh_bits_degree,
-                                               &qh_bits_file};
+                                               &qh_bits_adaptive, &qh_bits_file};
 
 const qh_bits_ops *qh_bits_at(int i)
 {

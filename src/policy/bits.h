@@ -17,6 +17,11 @@ enum { QH_MAX_WIDTHS = 10 };
 /* What an assigner keeps between calls; each has its own, made by open. */
 typedef struct qh_bits_state qh_bits_state;
 
+/* Of src/policy/tradeoff.h, which needs this header. */
+struct qh_tradeoff;
+struct qh_tradeoff_work;
+struct qh_tradeoff_answer;
+
 typedef struct qh_bits_config {
     uint8_t width[QH_MAX_WIDTHS]; /* --bits, rising */
     int n_widths;
@@ -25,6 +30,11 @@ typedef struct qh_bits_config {
     int64_t n_nodes; /* of the graph, and layers of the model: what a file may name; 0: any */
     int n_layers;
     const char *argument; /* borrowed; the text after ':' of --assign, NULL: none */
+    /* For assigners with `solve`: */
+    double lambda;               /* weight of the variance, [0, 1]; the rest is for the time */
+    int64_t group_size;          /* messages that share a width, >= 1 */
+    const double *theta, *gamma; /* borrowed, [n_ranks * n_ranks] by source, then destination:
+                                    seconds of a byte and of a block, >= 0 */
 } qh_bits_config;
 
 /* The messages of one channel, layer and direction. */
@@ -34,8 +44,6 @@ typedef struct qh_bits_request {
     int64_t n_messages;
     const int32_t *node;   /* [n] global ids */
     const int32_t *degree; /* [n] global in-degrees */
-    const float *range;    /* [n] max - min traced since the last assignment, or NULL */
-    const float *beta;     /* [n] sum of alpha^2 over the receiver's neighbours, or NULL */
 } qh_bits_request;
 
 typedef struct qh_bits_ops {
@@ -54,6 +62,12 @@ typedef struct qh_bits_ops {
      * state and request alone. */
     qh_status (*assign)(const qh_bits_config *c, const qh_bits_state *state,
                         const qh_bits_request *r, uint8_t *width);
+    /* Not NULL: widths are chosen for all channels of a layer and direction together, from the
+     * ranges of what was sent; `assign` then gives those before the first choice. The problem comes
+     * whole but for lambda; arguments as of a solver in tradeoff.h. */
+    qh_status (*solve)(const qh_bits_config *c, const struct qh_tradeoff *problem,
+                       struct qh_tradeoff_work *w, uint8_t *width, double *z,
+                       struct qh_tradeoff_answer *out);
 } qh_bits_ops;
 
 const qh_bits_ops *qh_bits_find(const char *name); /* NULL: none of that name */

@@ -4,6 +4,7 @@
 
 #include "src/policy/bits.h"
 
-extern const qh_bits_ops qh_bits_uniform, qh_bits_random, qh_bits_degree, qh_bits_file;
+extern const qh_bits_ops qh_bits_uniform, qh_bits_random, qh_bits_degree, qh_bits_adaptive,
+    qh_bits_file;
 
 #endif

@@ -35,7 +35,9 @@ const char *qh_op_name(int op)
 
 const char *qh_direction_name(int direction)
 {
-    return direction == QH_FORWARD ? "forward" : direction == QH_BACKWARD ? "backward" : "unknown";
+    static const char *const names[] = {"forward", "backward", "assignment"};
+
+    return 0 <= direction && direction < (int)QH_COUNT(names) ? names[direction] : "unknown";
 }
 
 static void drop_record(qh_sink *sink, int rank, const qh_record *r)

@@ -30,7 +30,9 @@ typedef enum qh_op {
     QH_OP_COUNT
 } qh_op;
 
-typedef enum qh_direction { QH_FORWARD = 0, QH_BACKWARD = 1 } qh_direction;
+/* ASSIGNMENT is no direction of messages: it marks what the devices tell each other to choose
+ * bit-widths (layer 0: what the choice is made from, 1: the choice). */
+typedef enum qh_direction { QH_FORWARD = 0, QH_BACKWARD = 1, QH_ASSIGNMENT = 2 } qh_direction;
 
 /* The bit-widths that a message can have: index in records, tables and reports. */
 enum { QH_N_WIDTHS = 10 };
@@ -52,7 +54,7 @@ typedef struct qh_record {
 } qh_record;
 
 const char *qh_op_name(int op);               /* "spmm", "send", ... */
-const char *qh_direction_name(int direction); /* "forward", "backward" */
+const char *qh_direction_name(int direction); /* "forward", "backward", "assignment" */
 
 /* Metrics of an epoch, as one rank knows them after the reduction over all ranks. */
 typedef struct qh_epoch_metrics {

@@ -155,7 +155,9 @@ static qh_status send_block(qh_exchange *x, qh_channel *c, int round)
             QH_TRY(st, t->send_finish(x->transport, x->plan->rank, &slot->send[c->peer]));
         slot->sending[c->peer] = false;
         QH_ASSERT(bytes <= slot->wire_at[c->peer + 1] - slot->wire_at[c->peer]);
+        c->block.range = qh_exchange_ranges(x);
         QH_TRY(st, qh_channel_encode(c, wire));
+        qh_channel_trace(c);
         record_coding(c, QH_OP_QUANTIZE, bytes);
         QH_TRY(st, t->send_begin(x->transport, x->plan->rank, c->peer, wire, bytes,
                                  &slot->send[c->peer]));

@@ -27,6 +27,21 @@ void qh_exchange_free(qh_exchange *x);
  * on any channel. Borrowed. Nothing may be under way. */
 void qh_exchange_use_plan(qh_exchange *x, const qh_halo *plan);
 
+/* Before anything else of an epoch, by every rank: bit-widths that are chosen for all channels
+ * together, where the assigner does so and the epoch is one. Leaves records. */
+qh_status qh_exchange_assign(qh_exchange *x, int32_t epoch);
+
+/* The last such choice, over all layers and directions; known to rank 0. */
+typedef struct qh_assign_result {
+    int64_t n_assignments;    /* 0: there was none */
+    double objective;         /* mean over layers and directions */
+    double gap;               /* certified, the largest */
+    double variance;          /* sum of beta D R^2 / 6 / (2^b - 1)^2 */
+    double shuffled_variance; /* to expect of the same widths dealt out at random in each channel */
+    double seconds;           /* of an epoch's exchanges, by theta and gamma, round by round */
+} qh_assign_result;
+qh_assign_result qh_exchange_assign_result(const qh_exchange *x);
+
 /* Leaves QUANTIZE, SEND and RECV records. A value that is not finite: QH_EINTERNAL naming node,
  * layer, direction and epoch. */
 qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
@@ -40,8 +55,9 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer);
 /* Waits until every block sent has been taken. */
 qh_status qh_exchange_drain(qh_exchange *x);
 
-/* What this rank will send in an epoch, to the byte, before anything is sent: wire bytes and width
- * tables, and its messages as 32-bit rows. Collective of no one: it looks at the plan alone. */
+/* What this rank will send in an epoch, to the byte, before anything is sent: wire bytes, width
+ * tables and what an assigner needs, and its messages as 32-bit rows. Not for epochs in which
+ * widths are chosen from what was sent. Collective of no one: it looks at the plan alone. */
 typedef struct qh_volume {
     int64_t bytes, messages, fp32_bytes;
 } qh_volume;

@@ -115,6 +115,7 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     QH_TRY(st, new_kept(x));
     QH_TRY(st, new_scratch(x));
     QH_TRY(st, qh_exchange_widths_new(x));
+    QH_TRY(st, qh_exchange_assign_new(x));
     *out = x;
     x = NULL;
 out:
@@ -126,6 +127,7 @@ void qh_exchange_free(qh_exchange *x)
 {
     if (!x)
         return;
+    qh_exchange_assign_free(x);
     qh_exchange_widths_free(x);
     qh_mem_free(x->scratch);
     qh_mem_free(x->kept);

@@ -27,6 +27,8 @@ typedef struct qh_slot {
     bool *sending, *receiving; /* owned, [n_ranks]: begun and not finished */
 } qh_slot;
 
+typedef struct qh_assignment qh_assignment; /* see exchange_assign.h */
+
 struct qh_exchange {
     const qh_train_settings *settings;
     const qh_dataset *dataset;
@@ -51,6 +53,7 @@ struct qh_exchange {
     uint8_t *table;        /* owned: one a peer, at table + table_at[p] */
     int64_t *table_at;     /* owned, [n_ranks + 1] */
     qh_block_index index;
+    qh_assignment *assign; /* owned; NULL: no widths, or each channel's are chosen by itself */
     /* Layer 0 blocks as they came, when they come once and the codec is lossy. */
     uint8_t *kept;      /* owned */
     int64_t *kept_at;   /* owned, [n_ranks + 1] */
@@ -128,5 +131,14 @@ qh_status qh_exchange_widths_choose(qh_exchange *x, int32_t epoch, int layer, qh
 qh_status qh_exchange_widths_tell(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
 /* Those of the epoch before are those of this one too. */
 void qh_exchange_widths_keep(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
+
+/* exchange_assign.c: choosing them for all channels together. */
+qh_status qh_exchange_assign_new(qh_exchange *x);
+void qh_exchange_assign_free(qh_exchange *x);
+bool qh_exchange_chosen(const qh_exchange *x); /* the widths to send with are there */
+int64_t qh_exchange_assign_first_bytes(const qh_exchange *x); /* that it sends in epoch 0 */
+/* exchange_trace.c: where encode leaves the ranges of a block's rows, or NULL; and keeping them. */
+float *qh_exchange_ranges(const qh_exchange *x);
+void qh_channel_trace(const qh_channel *c);
 
 #endif

@@ -25,6 +25,8 @@ qh_status qh_exchange_volume(qh_exchange *x, int32_t epoch, qh_volume *out)
             v.fp32_bytes += 4 * c.block.n_rows * c.block.n_cols;
         }
     }
+    if (epoch == 0)
+        v.bytes += qh_exchange_assign_first_bytes(x);
     *out = v;
 out:
     return st;

@@ -105,7 +105,7 @@ qh_status qh_exchange_widths_choose(qh_exchange *x, int32_t epoch, int layer, qh
     const qh_train_settings *s = x->settings;
     qh_status st = QH_OK;
 
-    for (int p = 0; p < x->plan->n_ranks; p++) {
+    for (int p = 0; p < x->plan->n_ranks && !qh_exchange_chosen(x); p++) {
         qh_channel c = channel(x, epoch, layer, dir, true, p);
         qh_bits_request r = {.epoch = epoch,
                              .layer = layer,

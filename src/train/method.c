@@ -16,6 +16,19 @@ static const qh_method methods[] = {
     {.name = "adaqp-p",
      .help = "full precision, central nodes are computed while messages travel",
      .strategy = "overlap"},
+    {.name = "adaqp-q",
+     .help = "bit-widths that weigh variance against time (--lambda) over all messages",
+     .codec = "mixed",
+     .assign = "adaptive"},
+    {.name = "adaqp",
+     .help = "adaqp-q and adaqp-p together",
+     .codec = "mixed",
+     .assign = "adaptive",
+     .strategy = "overlap"},
+    {.name = "degree",
+     .help = "the wider of --bits for the nodes of higher degree",
+     .codec = "mixed",
+     .assign = "degree"},
     {.name = "pipegcn",
      .help = "halo values and gradients are one epoch late, and travel all that time",
      .relax = {.stale = 1}},
@@ -36,7 +49,7 @@ static const qh_method methods[] = {
 
 /* Names of the contract whose parts are still to come; ':' ends those that take an argument. */
 static const char *const later[] = {
-    "adaqp-q", "adaqp", "fixed:", "varco", "sancus", "pipeqs", "degree", "ef-int2",
+    "fixed:", "varco", "sancus", "pipeqs", "ef-int2",
 };
 
 const qh_method *qh_method_at(int i)

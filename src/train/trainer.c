@@ -179,6 +179,7 @@ qh_status qh_trainer_gradient(qh_trainer *t, int32_t epoch, double *loss)
 
     t->pass.epoch = t->exec.epoch = epoch;
     t->pass.plan = qh_boundary_draw(&t->boundary, epoch);
+    QH_TRY(st, qh_exchange_assign(t->exchange, epoch));
     qh_model_begin(t->model, epoch, true);
     for (int l = 0; l < n_layers; l++)
         QH_TRY(st, t->strategy->forward(&t->pass, l));
@@ -363,6 +364,7 @@ qh_status qh_train(qh_trainer *t, qh_train_result *out)
     r.digest = qh_params_digest(qh_model_params(t->model));
     QH_TRY(st, check_digest(t, r.digest));
     QH_TRY(st, qh_exchange_drain(t->exchange));
+    r.assign = qh_exchange_assign_result(t->exchange);
     *out = r;
 out:
     if (st < 0)

@@ -45,7 +45,8 @@ void qh_trainer_update(qh_trainer *t, int32_t epoch);
  * has from others are not counted. */
 qh_status qh_trainer_evaluate(qh_trainer *t, double metric[4]);
 
-/* What training ends with; the same on every rank but for the counts. */
+/* What training ends with; the same on every rank but for the counts
+ * and the last choice of widths. */
 typedef struct qh_train_result {
     int64_t epochs;     /* done */
     int64_t best_epoch; /* of the best validation metric, the first of equals; the last epoch when
@@ -55,6 +56,7 @@ typedef struct qh_train_result {
     uint64_t digest;             /* of the final weights */
     int64_t halo_nodes, n_inner; /* of this rank */
     int64_t allocations_after_first_epoch;
+    qh_assign_result assign; /* the last choice of widths for all channels together, on rank 0 */
 } qh_train_result;
 
 /* Trains on this rank; every rank of the transport calls it at once, from its own thread. The

@@ -41,7 +41,7 @@ static const struct row {
 } rows[] = {
     {"varco", "--method: method 'varco' is not in this version; it has vanilla|"},
     {"fixed:16", "--method: method 'fixed:16' is not in this version; it has vanilla|"},
-    {"adaqp", "--method: method 'adaqp' is not in this version; it has vanilla|"},
+    {"adaqpq", "--method: there is no method 'adaqpq'; did you mean adaqp"},
     {"bns", "--method: method 'bns' lacks its argument; bns:P, "},
     {"vanilla:2", "--method: method 'vanilla:2': vanilla takes no argument"},
     {"int8:", "--method: method 'int8:': int8 takes no argument"},
