@@ -32,8 +32,9 @@ typedef struct qh_settings {
     int64_t assign_every, group_size;
     double lambda;
     bool overlap;
-    char *stale, *boundary_sample; /* numbers; NULL: the method's */
+    char *stale, *boundary_sample, *skip_bound; /* numbers; NULL: the method's */
     double smooth;
+    int64_t skip_age;
     int params; /* fp32|bf16 */
     /* partition */
     char *partitioner, *partition_file;

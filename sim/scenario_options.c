@@ -67,6 +67,11 @@ const qh_option qh_scenario_options[] = {
      .help = "epochs by which halo values and gradients are late: 1 with pipegcn, else 0"},
     {"smooth", QH_OPT_REAL, AT(smooth), .def = 0.95, .min = 0, .max = 0.999999, .value = "G",
      .help = "weight of the past in the averages of pipegcn-f, -g and -gf"},
+    {"skip-bound", QH_OPT_TEXT, AT(skip_bound), .value = "EPS",
+     .help = "skip a block that has changed by less than this, relative, since it was last sent; "
+             "sancus takes 0.1"},
+    {"skip-age", QH_OPT_INT, AT(skip_age), .def = 10, .min = 1, .max = 1000000, .value = "EPOCHS",
+     .help = "send it again after so many epochs, whatever its change"},
     {"boundary-sample", QH_OPT_TEXT, AT(boundary_sample), .value = "P",
      .help = "share of boundary messages that an epoch keeps, as bns:P does"},
     {"params", QH_OPT_CHOICE, AT(params), .choices = "fp32|bf16", .def = 1,

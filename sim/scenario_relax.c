@@ -10,6 +10,7 @@ enum { MAX_STALE = 100 };
  * table reads them, with the range checks of all options. */
 static const qh_option texts[] = {
     {"stale", QH_OPT_INT, offsetof(qh_relax, stale), .min = 0, .max = MAX_STALE},
+    {"skip-bound", QH_OPT_REAL, offsetof(qh_relax, skip_bound), .min = 0, .max = 1e9},
     {"boundary-sample", QH_OPT_REAL, offsetof(qh_relax, sample), .min = 1e-9, .max = 1},
     {0},
 };
@@ -28,6 +29,10 @@ qh_status qh_settings_relax(const qh_settings *s, const qh_method *m, qh_relax *
     if (m->relax.sample > 0)
         QH_TRY(st, read("--method bns", "boundary-sample", m->argument, &r));
     QH_TRY(st, read("--stale", "stale", s->stale, &r));
+    r.skip_bound = 0.1;
+    r.skip_age = s->skip_age;
+    r.skip = r.skip || s->skip_bound;
+    QH_TRY(st, read("--skip-bound", "skip-bound", s->skip_bound, &r));
     QH_TRY(st, read("--boundary-sample", "boundary-sample", s->boundary_sample, &r));
     *out = r;
 out:
@@ -39,6 +44,7 @@ out:
 static qh_status check_sample(const qh_train_settings *t)
 {
     const char *other = t->relax.stale > 0           ? "late messages (--stale)"
+                        : t->relax.skip              ? "skipped blocks (--skip-bound)"
                         : t->codec.ops->takes_widths ? "bit-widths by message (--assign)"
                         : t->cache_features          ? "--cache-features"
                         : t->codec.ops->silent       ? "a codec that sends nothing"
@@ -56,10 +62,9 @@ qh_status qh_relax_check(const qh_train_settings *t)
 {
     const qh_relax *r = &t->relax;
 
-    if (r->stale > 0 && t->codec.ops->silent)
-        return qh_fail(QH_EUSAGE,
-                       "--stale: codec '%s' sends nothing that could be late; leave one of the two "
-                       "out",
-                       t->codec.ops->name);
+    if ((r->stale > 0 || r->skip) && t->codec.ops->silent)
+        return qh_fail(
+            QH_EUSAGE, "%s: codec '%s' sends nothing that could be %s; leave one of the two out",
+            r->skip ? "--skip-bound" : "--stale", t->codec.ops->name, r->skip ? "skipped" : "late");
     return check_sample(t);
 }

@@ -316,7 +316,8 @@ out:
 /* What would be one and the same for all methods, each under its name. */
 static qh_status refuse_parts(void *ctx, const char *where, const char *name, const char *text)
 {
-    static const char *const parts[] = {"codec", "assign", "overlap", "stale", "boundary-sample"};
+    static const char *const parts[] = {"codec", "assign",     "overlap",
+                                        "stale", "skip-bound", "boundary-sample"};
 
     (void)ctx;
     if (strcmp(name, "method") == 0)

@@ -221,10 +221,11 @@ static json_t *relax_json(const qh_relax *r)
 {
     bool smooth = r->smooth_features || r->smooth_gradients;
 
-    return json_pack("{s:I,s:b,s:b,s:o,s:o}", "stale", (json_int_t)r->stale, "smooth_features",
-                     r->smooth_features, "smooth_gradients", r->smooth_gradients, "smooth",
-                     figure(smooth, r->smooth), "boundary_sample",
-                     figure(r->sample > 0, r->sample));
+    return json_pack(
+        "{s:I,s:b,s:b,s:o,s:o,s:o,s:o}", "stale", (json_int_t)r->stale, "smooth_features",
+        r->smooth_features, "smooth_gradients", r->smooth_gradients, "smooth",
+        figure(smooth, r->smooth), "skip_bound", figure(r->skip, r->skip_bound), "skip_age",
+        figure(r->skip, (double)r->skip_age), "boundary_sample", figure(r->sample > 0, r->sample));
 }
 
 /* The parts that were in force, whatever named them; null: none. */

@@ -130,7 +130,7 @@ static void print_cost(const qh_result *r, FILE *out)
             qh_print_bytes((double)r->bytes_sent, a),
             qh_print_bytes(per_epoch((double)r->bytes_sent, r), b),
             r->train.epochs > 0 ? r->messages / r->train.epochs : 0);
-    if (r->bytes_sent > 0 && r->bytes_sent == r->fp32_bytes)
+    if (fabs(compression(r) - 1) < 0.005) /* also with some bytes to tell what is not sent */
         fprintf(out, ", as in fp32");
     else if (isfinite(compression(r)))
         fprintf(out, ", %.2f times less than fp32", compression(r));
@@ -180,6 +180,7 @@ const char *qh_method_text(const qh_settings *s, char *buf, size_t room)
                  {"assign ", s->assign},
                  {"overlap", s->overlap ? "" : NULL},
                  {"stale ", s->stale},
+                 {"skip-bound ", s->skip_bound},
                  {"boundary-sample ", s->boundary_sample}};
 
     for (size_t i = 0; i < QH_COUNT(parts) && n < room; i++)

@@ -40,10 +40,16 @@ qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, i
 
 void qh_channel_index(qh_channel *c)
 {
+    if (c->codec->ops->takes_widths)
+        qh_channel_index_as(c, qh_channel_widths(c));
+}
+
+void qh_channel_index_as(qh_channel *c, const uint8_t *width)
+{
     if (!c->codec->ops->takes_widths || c->block.n_rows == 0)
         return;
     c->x->index.n_rows = c->block.n_rows;
-    c->block.width = qh_channel_widths(c);
+    c->block.width = width;
     qh_block_index_set(&c->x->index, c->block.n_cols, c->block.width, c->codec->params);
     c->block.index = &c->x->index;
 }
@@ -111,16 +117,23 @@ static void record_smoothing(const qh_channel *c)
     qh_exec_record(c->x->exec, QH_OP_ELEMENTWISE, c->layer, c->dir, 3 * values, 16 * values);
 }
 
-static void record_transfer(const qh_channel *c, int round, int64_t wire)
+/* Whatever is charged with a block: its bytes (none when it is skipped), and what tells of it. */
+static void record_transfer(const qh_channel *c, int round, int64_t block)
 {
+    bool skipped = qh_channel_is_skipped(c);
     qh_record r = {.op = c->sending ? QH_OP_SEND : QH_OP_RECV,
                    .direction = (uint8_t)c->dir,
                    .layer = (uint16_t)c->layer,
                    .epoch = c->epoch,
                    .peer = c->peer,
                    .round = round,
-                   .bytes = wire};
+                   .bytes = (skipped ? 0 : block) + qh_channel_table_bytes(c) +
+                            qh_channel_flag_bytes(c)};
 
+    if (skipped) {
+        emit(c->x, &r);
+        return;
+    }
     if (c->sending && c->block.width)
         for (int64_t i = 0; i < c->block.n_rows; i++)
             r.messages[qh_width_index(c->block.width[i])]++;
@@ -148,6 +161,10 @@ static qh_status send_block(qh_exchange *x, qh_channel *c, int round)
 
     qh_channel_index(c);
     bytes = qh_channel_bytes(c);
+    if (qh_channel_is_skipped(c)) {
+        record_transfer(c, round, 0);
+        goto out;
+    }
     if (moved(x, c->layer, c->dir)) {
         uint8_t *wire = x->wire + slot->wire_at[c->peer];
 
@@ -165,7 +182,7 @@ static qh_status send_block(qh_exchange *x, qh_channel *c, int round)
     } else {
         record_coding(c, QH_OP_QUANTIZE, bytes);
     }
-    record_transfer(c, round, bytes + qh_channel_table_bytes(c));
+    record_transfer(c, round, bytes);
 out:
     return st;
 }
@@ -178,12 +195,12 @@ static qh_status expect_block(qh_exchange *x, qh_channel *c, int round)
 
     qh_channel_index(c);
     bytes = qh_channel_bytes(c);
-    if (moved(x, c->layer, c->dir)) {
+    if (moved(x, c->layer, c->dir) && !qh_channel_is_skipped(c)) {
         QH_TRY(st, x->transport->ops->recv_begin(x->transport, x->plan->rank, c->peer, NULL, bytes,
                                                  &slot->recv[c->peer]));
         slot->receiving[c->peer] = true;
     }
-    record_transfer(c, round, bytes + qh_channel_table_bytes(c));
+    record_transfer(c, round, bytes);
 out:
     return st;
 }
@@ -202,6 +219,8 @@ static qh_status begin(qh_exchange *x, const qh_codec *codec, int32_t epoch, int
     } else if (codec->ops->takes_widths) {
         qh_exchange_widths_keep(x, epoch, layer, dir);
     }
+    if (x->skips && codec == run_codec(x))
+        QH_TRY(st, qh_exchange_skips_tell(x, epoch, layer, dir));
     for (int round = 1; round < n_ranks; round++) {
         int to = (rank + round) % n_ranks, from = (rank - round + n_ranks) % n_ranks;
         qh_channel out = qh_channel_at(x, codec, epoch, layer, dir, true, to);
@@ -216,26 +235,34 @@ out:
     return st;
 }
 
-static qh_status take_block(qh_exchange *x, qh_channel *c)
+static qh_status receive_block(qh_exchange *x, qh_channel *c)
 {
     const qh_transport_ops *t = x->transport->ops;
     qh_slot *slot = qh_channel_slot(c);
+    qh_transfer *in = &slot->recv[c->peer];
     int rank = x->plan->rank;
-    bool keep = x->kept && c->layer == 0 && c->dir == QH_FORWARD && c->codec == run_codec(x);
+    qh_status st;
+
+    QH_TRY(st, t->recv_finish(x->transport, rank, in));
+    st = qh_channel_decode(c, in->view);
+    if (c->codec == run_codec(x) && qh_exchange_keeps(x, c->layer, c->dir))
+        qh_channel_keep(c, in->view);
+    t->recv_release(x->transport, rank, in);
+    slot->receiving[c->peer] = false;
+out:
+    return st;
+}
+
+static qh_status take_block(qh_exchange *x, qh_channel *c)
+{
     qh_status st = QH_OK;
 
     qh_channel_index(c);
-    if (moved(x, c->layer, c->dir)) {
-        qh_transfer *in = &slot->recv[c->peer];
-
-        QH_TRY(st, t->recv_finish(x->transport, rank, in));
-        st = qh_channel_decode(c, in->view);
-        if (keep)
-            memcpy(x->kept + x->kept_at[c->peer], in->view, (size_t)qh_channel_bytes(c));
-        t->recv_release(x->transport, rank, in);
-        slot->receiving[c->peer] = false;
-        if (st < 0)
-            goto out;
+    if (moved(x, c->layer, c->dir) && qh_channel_is_skipped(c)) {
+        *c = qh_channel_kept(x, c->layer, c->dir, c->peer);
+        QH_TRY(st, qh_channel_decode_kept(c));
+    } else if (moved(x, c->layer, c->dir)) {
+        QH_TRY(st, receive_block(x, c));
     }
     record_coding(c, QH_OP_DEQUANTIZE, qh_channel_bytes(c));
     if (qh_channel_is_smooth(c))
@@ -252,12 +279,10 @@ static qh_status decode_kept(qh_exchange *x)
     if (x->dataset->sparse)
         qh_model_put_begin(x->model);
     for (int p = 0; p < x->plan->n_ranks; p++) {
-        qh_channel c = qh_channel_at(x, run_codec(x), 0, 0, QH_FORWARD, false, p);
+        qh_channel c = qh_channel_kept(x, 0, QH_FORWARD, p);
 
-        if (c.block.n_rows == 0)
-            continue;
-        qh_channel_index(&c);
-        QH_TRY(st, qh_channel_decode(&c, x->kept + x->kept_at[p]));
+        if (c.block.n_rows > 0)
+            QH_TRY(st, qh_channel_decode_kept(&c));
     }
 out:
     return st;
@@ -312,7 +337,7 @@ static qh_status finish(qh_exchange *x, int32_t epoch, int layer, qh_direction d
     qh_status st = QH_OK;
 
     if (!qh_exchange_travels(x, codec, epoch, layer, dir)) {
-        if (x->halo0 == QH_HALO_EXACT && x->kept)
+        if (x->halo0 == QH_HALO_EXACT && qh_exchange_keeps(x, 0, QH_FORWARD))
             QH_TRY(st, decode_kept(x));
     } else {
         if (features && !moved(x, layer, dir))

@@ -56,8 +56,9 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer);
 qh_status qh_exchange_drain(qh_exchange *x);
 
 /* What this rank will send in an epoch, to the byte, before anything is sent: wire bytes, width
- * tables and what an assigner needs, and its messages as 32-bit rows. Not for epochs in which
- * widths are chosen from what was sent. Collective of no one: it looks at the plan alone. */
+ * tables and what an assigner needs, and its messages as 32-bit rows; as if no block were skipped.
+ * Not for epochs in which widths are chosen from what was sent. Collective of no one: it looks at
+ * the plan alone. */
 typedef struct qh_volume {
     int64_t bytes, messages, fp32_bytes;
 } qh_volume;

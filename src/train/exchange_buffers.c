@@ -2,13 +2,6 @@
 #include "src/base/mem.h"
 #include "src/train/exchange_parts.h"
 
-enum { ALIGN = 64 };
-
-static int64_t round_up(int64_t bytes)
-{
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
 int64_t qh_channel_most_bytes(const qh_channel *c)
 {
     const qh_bits_config *bits = &c->x->settings->bits;
@@ -25,25 +18,6 @@ int64_t qh_channel_most_bytes(const qh_channel *c)
 static int64_t max_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
-}
-
-static qh_status new_kept(qh_exchange *x)
-{
-    const qh_codec *codec = &x->settings->codec;
-    int n_ranks = x->plan->n_ranks;
-    qh_status st;
-
-    if (!x->settings->cache_features || !x->raw_features || x->same_features || codec->ops->silent)
-        return QH_OK;
-    QH_TRY(st, QH_NEW_ARRAY(&x->kept_at, n_ranks + 1));
-    for (int p = 0; p < n_ranks; p++) {
-        qh_channel c = qh_channel_at(x, codec, 0, 0, QH_FORWARD, false, p);
-
-        x->kept_at[p + 1] = x->kept_at[p] + round_up(qh_channel_most_bytes(&c));
-    }
-    QH_TRY(st, QH_NEW_ARRAY(&x->kept, x->kept_at[n_ranks]));
-out:
-    return st;
 }
 
 /* A piece for each item of a wave: one for a thread alone; four a thread, so that uneven pieces
@@ -112,8 +86,9 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     QH_TRY(st, list_boundary(x));
     QH_TRY(st, qh_exchange_slots_new(x));
     QH_TRY(st, qh_exchange_smooth_new(x));
-    QH_TRY(st, new_kept(x));
+    QH_TRY(st, qh_exchange_kept_new(x));
     QH_TRY(st, new_scratch(x));
+    QH_TRY(st, qh_exchange_skips_new(x));
     QH_TRY(st, qh_exchange_widths_new(x));
     QH_TRY(st, qh_exchange_assign_new(x));
     *out = x;
@@ -130,8 +105,8 @@ void qh_exchange_free(qh_exchange *x)
     qh_exchange_assign_free(x);
     qh_exchange_widths_free(x);
     qh_mem_free(x->scratch);
-    qh_mem_free(x->kept);
-    qh_mem_free(x->kept_at);
+    qh_exchange_skips_free(x);
+    qh_exchange_kept_free(x);
     qh_exchange_smooth_free(x);
     qh_exchange_slots_free(x);
     qh_mem_free(x->boundary_degree);

@@ -20,6 +20,16 @@ typedef struct qh_width_pair {
     uint8_t *send, *recv; /* owned; NULL when nothing travels, or the codec takes no widths */
 } qh_width_pair;
 
+/* The last blocks of a layer and direction; see exchange_kept.c. */
+typedef struct qh_kept {
+    uint8_t *wire;    /* owned; NULL: not kept */
+    int64_t *wire_at; /* owned, [n_ranks + 1]: that of p at wire + wire_at[p] */
+    int32_t *epoch;   /* owned, [n_ranks]: of the block */
+    uint8_t *width;   /* owned: of its messages, peers one after the other */
+} qh_kept;
+
+typedef struct qh_skips qh_skips; /* exchange_skip.c */
+
 /* The blocks of one exchange on their way, one a peer. */
 typedef struct qh_slot {
     int64_t *wire_at;          /* owned, [n_ranks + 1]: block to p at wire + wire_at[p] */
@@ -54,11 +64,10 @@ struct qh_exchange {
     int64_t *table_at;     /* owned, [n_ranks + 1] */
     qh_block_index index;
     qh_assignment *assign; /* owned; NULL: no widths, or each channel's are chosen by itself */
-    /* Layer 0 blocks as they came, when they come once and the codec is lossy. */
-    uint8_t *kept;      /* owned */
-    int64_t *kept_at;   /* owned, [n_ranks + 1] */
-    float *scratch;     /* owned: n_pieces pieces */
-    int64_t piece_size; /* floats of a piece */
+    qh_kept *kept;         /* owned, [n_layers * 2] */
+    qh_skips *skips;       /* owned; NULL: nothing is skipped */
+    float *scratch;        /* owned: n_pieces pieces */
+    int64_t piece_size;    /* floats of a piece */
     int64_t n_pieces;
 };
 
@@ -85,6 +94,9 @@ qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, i
 /* Adds the widths and sets x->index for them, where the codec takes widths: before bytes, encode
  * and decode. The index is this channel's until the next call. */
 void qh_channel_index(qh_channel *c);
+
+/* The same for widths that are not the channel's present ones. */
+void qh_channel_index_as(qh_channel *c, const uint8_t *width);
 
 /* Wire bytes of the block, and of the table in front of it. */
 int64_t qh_channel_bytes(const qh_channel *c);
@@ -115,6 +127,27 @@ void qh_channel_smooth(const qh_channel *c, qh_rows piece, qh_mat rows);
 qh_status qh_channel_encode(qh_channel *c, uint8_t *wire);
 qh_status qh_channel_decode(qh_channel *c, const uint8_t *wire);
 int64_t qh_piece_rows(int64_t n_cols);
+
+const float *qh_channel_row(const qh_channel *c,
+                            int64_t i); /* to be sent; not of sparse features */
+
+/* exchange_kept.c: blocks to be decoded again. */
+qh_status qh_exchange_kept_new(qh_exchange *x);
+void qh_exchange_kept_free(qh_exchange *x);
+bool qh_exchange_keeps(const qh_exchange *x, int layer, qh_direction dir);
+void qh_channel_keep(const qh_channel *c, const uint8_t *wire);
+/* The channel of the block that is kept, ready for decode_kept. */
+qh_channel qh_channel_kept(qh_exchange *x, int layer, qh_direction dir, int peer);
+qh_status qh_channel_decode_kept(qh_channel *c);
+
+/* exchange_skip.c: blocks that are not sent again. */
+qh_status qh_exchange_skips_new(qh_exchange *x);
+void qh_exchange_skips_free(qh_exchange *x);
+qh_status qh_exchange_skips_drain(qh_exchange *x);
+/* Decides for each block that this rank would send, and learns what the others decided. */
+qh_status qh_exchange_skips_tell(qh_exchange *x, int32_t epoch, int layer, qh_direction dir);
+bool qh_channel_is_skipped(const qh_channel *c); /* in its epoch, after tell */
+int64_t qh_channel_flag_bytes(const qh_channel *c);
 
 /* exchange_known.c: halo rows of layer 0 without a message: from the data set, or zeros. */
 qh_status qh_exchange_read_features(qh_exchange *x);

@@ -46,6 +46,11 @@ static qh_mat matrix_of(const qh_channel *c)
                                 : qh_model_gradient(c->x->model, c->layer);
 }
 
+const float *qh_channel_row(const qh_channel *c, int64_t i)
+{
+    return qh_mat_row(matrix_of(c), c->row ? c->row[i] : c->x->plan->n_inner + c->first + i);
+}
+
 static qh_mat halo_rows(const qh_channel *c, qh_rows piece)
 {
     int64_t first = c->x->plan->n_inner + c->first;

@@ -84,13 +84,13 @@ out:
     return st;
 }
 
-/* Blocks that a channel may hold at once: of every epoch under way its rows and its tables, an
+/* Blocks that a channel may hold at once: of every epoch under way its rows, tables and flags, an
  * evaluation, and the sums of an epoch. */
 static qh_status reserve_channels(qh_exchange *x)
 {
     enum { SUMS = 16 };
     const qh_transport_ops *t = x->transport->ops;
-    int64_t n = (lag(x) + 1) * (3 * n_pairs(x) + SUMS);
+    int64_t n = (lag(x) + 1) * (4 * n_pairs(x) + SUMS);
     qh_status st = QH_OK;
 
     for (int p = 0; p < x->plan->n_ranks && t->reserve; p++)
@@ -169,6 +169,7 @@ qh_status qh_exchange_drain(qh_exchange *x)
             QH_TRY(st, t->send_finish(x->transport, rank, &x->table_send[p]));
             x->table_in_flight[p] = false;
         }
+    QH_TRY(st, qh_exchange_skips_drain(x));
 out:
     return st;
 }

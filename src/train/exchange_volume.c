@@ -20,7 +20,8 @@ qh_status qh_exchange_volume(qh_exchange *x, int32_t epoch, qh_volume *out)
             if (c.block.n_rows == 0)
                 continue;
             qh_channel_index(&c);
-            v.bytes += qh_channel_bytes(&c) + qh_channel_table_bytes(&c);
+            v.bytes +=
+                qh_channel_bytes(&c) + qh_channel_table_bytes(&c) + qh_channel_flag_bytes(&c);
             v.messages += c.block.n_rows;
             v.fp32_bytes += 4 * c.block.n_rows * c.block.n_cols;
         }

@@ -10,12 +10,16 @@
 #include <stdio.h>
 
 /* How an exchange may depart from bringing everything in every epoch, at once. All zero: it does
- * not. Formulas and sources: exchange.c, exchange_smooth.c, src/partition/sample.h. */
+ * not. Formulas and sources: exchange.c, exchange_smooth.c, exchange_skip.c,
+ * src/partition/sample.h. */
 typedef struct qh_relax {
     int64_t stale;                          /* epochs by which halo values and gradients are late */
     bool smooth_features, smooth_gradients; /* use moving averages of late ones */
     double smooth;                          /* [0, 1): weight of the average so far */
-    double sample; /* share of boundary messages kept, drawn for each epoch; 0: all, undrawn */
+    bool skip;         /* blocks that have drifted little are not sent again: by less than */
+    double skip_bound; /* this, relative, */
+    int64_t skip_age;  /* and never for so many epochs, >= 1 */
+    double sample;     /* share of boundary messages kept, drawn for each epoch; 0: all, undrawn */
 } qh_relax;
 
 /* A method is a named bundle, one line of the table in method.c, where a part that is not named is

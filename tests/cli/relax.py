@@ -6,13 +6,16 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-from support import GRAPH, SMALL, Run, check, main, same  # noqa: E402
+from support import GRAPH, SMALL, Run, check, main, read_csv, same  # noqa: E402
 
 # Option or method, with figures that leave nothing out: the weights of vanilla.
 AS_VANILLA = [
     ['--stale', '0'],
     ['--method', 'pipegcn', '--stale', '0'],
     ['--method', 'pipegcn-gf', '--stale', '0'],
+    ['--method', 'sancus', '--skip-bound', '0'],
+    ['--method', 'sancus', '--skip-age', '1'],
+    ['--skip-bound', '0'],
     ['--method', 'bns:1'],
     ['--boundary-sample', '1'],
     ['--method', 'bns:0.1', '--boundary-sample', '1.0'],
@@ -24,6 +27,10 @@ REFUSED = [
     (['--stale', 'one'], r"^qhalo: --stale: 'one' is not a whole number"),
     (['--smooth', '1'], r'^qhalo: --smooth: 1 is out of range'),
     (['--method', 'pipegcn', '--codec', 'drop'], r"^qhalo: --stale: codec 'drop' sends nothing"),
+    (['--skip-bound', '-0.1'], r'^qhalo: --skip-bound: -0.1 is out of range'),
+    (['--skip-age', '0'], r'^qhalo: --skip-age: 0 is out of range'),
+    (['--method', 'sancus', '--codec', 'drop'], r"^qhalo: --skip-bound: codec 'drop' sends nothing"),
+    (['--method', 'sancus', '--boundary-sample', '0.5'], r'^qhalo: --boundary-sample: .*skipped'),
     (['--method', 'bns'], r'^qhalo: --method: '),
     (['--method', 'bns:0'], r'^qhalo: --method bns: 0 is out of range'),
     (['--method', 'bns:1.01'], r'^qhalo: --method bns: 1.01 is out of range'),
@@ -50,7 +57,7 @@ def nothing_left_out_is_vanilla(_):
 
 
 def threads_change_nothing(_):
-    for method in ['pipegcn', 'pipegcn-gf', 'bns:0.3']:
+    for method in ['pipegcn', 'pipegcn-gf', 'bns:0.3', 'sancus']:
         one, two = (summary('--method', method, '--threads', n) for n in ['1', '2'])
         for key in ['digest', 'sim_seconds', 'bytes_sent']:
             same(one[key], two[key], f'{method}: {key}')
@@ -78,6 +85,19 @@ def a_sample_sends_its_share(_):
     check(half['breakdown']['compute'] > 0, 'it computes')
 
 
+def skipped_blocks_are_not_sent(folder):
+    """Input features never change: they are sent in epochs 0 and 3, the rest in all of them."""
+    args = [GRAPH, '--devices', '3', '--layers', '2', '--hidden', '8', '--epochs', '6',
+            '--skip-age', '3', '--skip-bound', '1e-9']
+    every = Run('train', *args[:-4], '--json').json()
+    skip = Run('train', *args, '--json', '--out', folder).json()
+    same(skip['digest'], every['digest'], 'digest')
+    _, rows = read_csv(os.path.join(folder, 'epochs.csv'))
+    messages = [int(row['messages']) for row in rows]
+    features = every['messages'] // 6 // 3  # forward in two layers, backward in one
+    same(messages, [3 * features, 2 * features, 2 * features] * 2, 'messages of the epochs')
+
+
 def refusals(_):
     for args, says in REFUSED:
         Run('train', GRAPH, *args, rc=2, says=says)
@@ -87,4 +107,4 @@ def refusals(_):
 
 if __name__ == '__main__':
     sys.exit(main([nothing_left_out_is_vanilla, threads_change_nothing, late_messages_are_hidden,
-                   a_sample_sends_its_share, refusals]))
+                   a_sample_sends_its_share, skipped_blocks_are_not_sent, refusals]))

@@ -79,6 +79,8 @@ void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
     s->strategy = m.strategy;
     s->relax = m.relax;
     s->relax.smooth = 0.95;
+    s->relax.skip_bound = 0.1;
+    s->relax.skip_age = 10;
     if (m.relax.sample > 0)
         s->relax.sample = strtod(m.argument, NULL);
     if (!m.assign)

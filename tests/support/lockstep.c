@@ -4,6 +4,7 @@
 #include "src/base/rng.h"
 #include "tests/support/support.h"
 
+#include <math.h>
 #include <string.h>
 
 static void must(qh_status st)
@@ -205,6 +206,7 @@ void lockstep_free(lockstep *s)
         for (int k = 0; k < 2 * LOCKSTEP_MAX_LAYERS; k++) {
             qh_mem_free(r->late[k / 2][k % 2].past);
             qh_mem_free(r->late[k / 2][k % 2].average);
+            qh_mem_free(r->late[k / 2][k % 2].last);
         }
         qh_model_free(r->model);
         qh_exec_fini(&r->exec);
@@ -224,61 +226,90 @@ void lockstep_free(lockstep *s)
 
 /* --- passes --- */
 
-/* The fresh message of a halo row becomes what arrives in its place. */
-static void make_late(lockstep *s, lockstep_rank *halo, int layer, qh_direction dir, int64_t h,
-                      float *message)
+/* The fresh messages of a halo from one owner, or to it, become those that were last sent, while
+ * they are near enough. */
+static void skip_block(const lockstep_options *o, lockstep_late *l, int owner, int epoch, int64_t n,
+                       float *message, float *last)
+{
+    double gap = 0, size = 0;
+    bool skip;
+
+    for (int64_t i = 0; i < n; i++) {
+        gap += ((double)message[i] - last[i]) * ((double)message[i] - last[i]);
+        size += (double)last[i] * last[i];
+    }
+    skip = l->sent[owner] > 0 && epoch + 1 - l->sent[owner] < o->skip_age &&
+           (gap == 0 ? o->skip_bound > 0 : sqrt(gap) < o->skip_bound * sqrt(size));
+    memcpy(skip ? message : last, skip ? last : message, (size_t)n * sizeof(float));
+    if (!skip)
+        l->sent[owner] = epoch + 1;
+}
+
+/* A message takes its place among the last, and becomes what arrives in its place. */
+static void make_late(const lockstep_options *o, lockstep_late *l, int epoch, bool smooth,
+                      int64_t size, int64_t i, float *message)
+{
+    int places = o->stale + 1;
+
+    l->past[epoch % places * size + i] = *message;
+    *message = epoch < o->stale ? 0 : l->past[(epoch + 1) % places * size + i];
+    if (smooth && epoch >= o->stale)
+        *message = l->average[i] = o->smooth * l->average[i] + (1 - o->smooth) * *message;
+}
+
+/* The fresh messages of all rows of a halo [n_halo x cols] become what arrives. */
+static void deliver(const lockstep *s, lockstep_rank *halo, int layer, qh_direction dir,
+                    float *message)
 {
     const lockstep_options *o = &s->options;
-    int64_t cols = qh_model_message_cols(halo->model, layer), n = halo->plan->n_halo;
-    int64_t row = h - halo->plan->n_inner, epoch = halo->exec.epoch, places = o->stale + 1;
+    const int64_t *ptr = halo->plan->recv_ptr;
+    int64_t cols = qh_model_message_cols(halo->model, layer), size = halo->plan->n_halo * cols;
     bool features = layer == 0 && !qh_model_has_gradient(halo->model, 0);
     bool smooth = dir == QH_FORWARD ? o->smooth_features && !features : o->smooth_gradients;
     lockstep_late *l = &halo->late[layer][dir];
 
-    if (o->stale == 0)
-        return;
     if (!l->past) {
-        must(QH_NEW_ARRAY(&l->past, places * n * cols));
-        must(QH_NEW_ARRAY(&l->average, n * cols));
+        must(QH_NEW_ARRAY(&l->past, (o->stale + 1) * size));
+        must(QH_NEW_ARRAY(&l->average, size));
+        must(QH_NEW_ARRAY(&l->last, size));
     }
-    memcpy(l->past + (epoch % places * n + row) * cols, message, (size_t)cols * sizeof(float));
-    for (int64_t c = 0; c < cols; c++) {
-        const float *old = l->past + ((epoch + 1) % places * n + row) * cols + c;
-        float *average = l->average + row * cols + c;
-
-        message[c] = epoch < o->stale ? 0 : *old;
-        if (smooth && epoch >= o->stale)
-            message[c] = *average = o->smooth * *average + (1 - o->smooth) * message[c];
-    }
+    for (int p = 0; p < s->options.n_ranks && o->skip_age > 0; p++)
+        skip_block(o, l, p, halo->exec.epoch, (ptr[p + 1] - ptr[p]) * cols, message + ptr[p] * cols,
+                   l->last + ptr[p] * cols);
+    for (int64_t i = 0; i < size; i++)
+        make_late(o, l, halo->exec.epoch, smooth, size, i, message + i);
 }
 
 /* Halo rows of `to` from their owners. */
 static void fetch(lockstep *s, lockstep_rank *to, int layer)
 {
-    int64_t cols = qh_model_message_cols(to->model, layer);
-    float *row = NULL;
+    int64_t cols = qh_model_message_cols(to->model, layer), n_inner = to->plan->n_inner;
+    float *message = NULL;
 
-    must(QH_NEW_ARRAY(&row, cols));
-    if (!qh_model_message(to->model, layer).data)
-        qh_model_put_begin(to->model);
-    for (int64_t h = to->plan->n_inner; h < to->plan->n_local; h++) {
-        int32_t node = to->plan->node[h];
+    must(QH_NEW_ARRAY(&message, to->plan->n_halo * cols));
+    for (int64_t h = 0; h < to->plan->n_halo; h++) {
+        int32_t node = to->plan->node[n_inner + h];
         lockstep_rank *owner = &s->rank[s->layout->part[node]];
         int64_t r = s->layout->row[node];
+
+        if (qh_model_message(to->model, layer).data)
+            memcpy(message + h * cols, qh_mat_row(qh_model_message(owner->model, layer), r),
+                   (size_t)cols * sizeof(float));
+        else
+            qh_model_get_row(owner->model, r, message + h * cols);
+    }
+    deliver(s, to, layer, QH_FORWARD, message);
+    if (!qh_model_message(to->model, layer).data)
+        qh_model_put_begin(to->model);
+    for (int64_t h = 0; h < to->plan->n_halo; h++) {
         qh_mat mine = qh_model_message(to->model, layer);
 
         if (mine.data)
-            memcpy(row, qh_mat_row(qh_model_message(owner->model, layer), r),
-                   (size_t)cols * sizeof(float));
+            memcpy(qh_mat_row(mine, n_inner + h), message + h * cols, (size_t)cols * sizeof(float));
         else
-            qh_model_get_row(owner->model, r, row);
-        make_late(s, to, layer, QH_FORWARD, h, row);
-        if (mine.data)
-            memcpy(qh_mat_row(mine, h), row, (size_t)cols * sizeof(float));
-        else
-            must(qh_model_put_row(to->model, h, row));
+            must(qh_model_put_row(to->model, n_inner + h, message + h * cols));
     }
-    qh_mem_free(row);
+    qh_mem_free(message);
 }
 
 static void forward_layer(lockstep *s, int layer)
@@ -330,16 +361,22 @@ static void send_gradients_home(lockstep *s, int layer)
     for (int i = 0; i < s->options.n_ranks; i++) {
         lockstep_rank *from = &s->rank[i];
         qh_mat g = qh_model_gradient(from->model, layer);
+        float *message = NULL;
 
-        for (int64_t h = from->plan->n_inner; h < from->plan->n_local; h++) {
-            int32_t node = from->plan->node[h];
+        must(QH_NEW_ARRAY(&message, from->plan->n_halo * g.cols));
+        for (int64_t h = 0; h < from->plan->n_halo; h++)
+            memcpy(message + h * g.cols, qh_mat_row(g, from->plan->n_inner + h),
+                   (size_t)g.cols * sizeof(float));
+        deliver(s, from, layer, QH_BACKWARD, message);
+        for (int64_t h = 0; h < from->plan->n_halo; h++) {
+            int32_t node = from->plan->node[from->plan->n_inner + h];
             qh_mat to = qh_model_gradient(s->rank[s->layout->part[node]].model, layer);
             float *sum = qh_mat_row(to, s->layout->row[node]);
 
-            make_late(s, from, layer, QH_BACKWARD, h, qh_mat_row(g, h));
             for (int64_t c = 0; c < g.cols; c++)
-                sum[c] += qh_mat_row(g, h)[c];
+                sum[c] += message[h * g.cols + c];
         }
+        qh_mem_free(message);
     }
 }
 

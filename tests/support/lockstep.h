@@ -29,14 +29,20 @@ typedef struct lockstep_options {
     int stale;
     bool smooth_features, smooth_gradients;
     float smooth;
+    /* skip_age > 0: what a rank has for another is not sent again while it has changed by less than
+     * skip_bound (Frobenius norm, relative) and is not skip_age epochs old. */
+    double skip_bound;
+    int skip_age;
     const qh_kernels *kernels;
     qh_team *team;
     qh_sink *sink;
 } lockstep_options;
 
-/* Messages of a halo in one layer and direction: of the last epochs, and their averages. */
+/* Messages of a halo in one layer and direction: of the last epochs, their averages, and those that
+ * were last sent. */
 typedef struct lockstep_late {
-    float *past, *average; /* [(stale + 1) * n_halo * cols], [n_halo * cols]; NULL before use */
+    float *past, *average, *last; /* [(stale + 1) * n_halo * cols], then [n_halo * cols] */
+    int sent[LOCKSTEP_MAX_RANKS]; /* epoch + 1 in which the block of a rank was last sent */
 } lockstep_late;
 
 enum { LOCKSTEP_MAX_LAYERS = 8 };
