@@ -41,6 +41,11 @@ static const qh_method methods[] = {
     {.name = "pipegcn-gf",
      .help = "pipegcn with both smoothed",
      .relax = {.stale = 1, .smooth_features = true, .smooth_gradients = true}},
+    {.name = "pipeqs",
+     .help = "adaptive bit-widths (adaqp-q), and one epoch late (pipegcn)",
+     .codec = "mixed",
+     .assign = "adaptive",
+     .relax = {.stale = 1}},
     {.name = "sancus",
      .help = "what has hardly changed since it was last sent is not sent again",
      .relax = {.skip = true}},
@@ -54,7 +59,6 @@ static const qh_method methods[] = {
 static const char *const later[] = {
     "fixed:",
     "varco",
-    "pipeqs",
     "ef-int2",
 };
 

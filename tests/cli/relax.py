@@ -57,7 +57,7 @@ def nothing_left_out_is_vanilla(_):
 
 
 def threads_change_nothing(_):
-    for method in ['pipegcn', 'pipegcn-gf', 'bns:0.3', 'sancus']:
+    for method in ['pipegcn', 'pipegcn-gf', 'bns:0.3', 'sancus', 'pipeqs']:
         one, two = (summary('--method', method, '--threads', n) for n in ['1', '2'])
         for key in ['digest', 'sim_seconds', 'bytes_sent']:
             same(one[key], two[key], f'{method}: {key}')
@@ -85,6 +85,46 @@ def a_sample_sends_its_share(_):
     check(half['breakdown']['compute'] > 0, 'it computes')
 
 
+# Ways of exchanging, and ways of coding: each pair runs, or is refused in one line.
+EXCHANGES = [
+    ['--stale', '1'],
+    ['--stale', '3', '--overlap'],
+    ['--method', 'pipegcn-gf', '--cache-features'],
+    ['--skip-bound', '0.5', '--skip-age', '2'],
+    ['--skip-bound', '0.5', '--stale', '2'],
+    ['--boundary-sample', '0.5', '--overlap'],
+]
+CODINGS = [['--codec', 'int:4'], ['--codec', 'bf16'], ['--assign', 'random', '--assign-every', '2'],
+           ['--assign', 'adaptive', '--assign-every', '2'], ['--input-dropout', '0.5'],
+           ['--order', 'transform-first', '--codec', 'int:2'], ['--codec', 'drop']]
+
+
+def is_refused(exchange, coding):
+    if '--input-dropout' in coding and '--cache-features' in exchange:
+        return True
+    return coding[-1] == 'drop' or ('--boundary-sample' in exchange and '--assign' in coding)
+
+
+def ways_go_together_or_are_refused(_):
+    for exchange in EXCHANGES:
+        for coding in CODINGS:
+            args = [*SMALL, *exchange, *coding, '--json']
+            if is_refused(exchange, coding):
+                Run('train', *args, rc=2, says=r'^qhalo: --')
+                continue
+            one, two = (Run('train', *args, '--threads', n).json() for n in '12')
+            for key in ['digest', 'sim_seconds', 'bytes_sent']:
+                same(one[key], two[key], f'{exchange} {coding}: {key}')
+
+
+def pipeqs_is_both(_):
+    both = summary('--method', 'pipeqs', '--assign-every', '2')
+    same(summary('--method', 'adaqp-q', '--assign-every', '2', '--stale', '1')['digest'],
+         both['digest'], 'digest')
+    check(summary('--method', 'pipeqs', '--assign-every', '2', '--stale', '0')['digest'] !=
+          both['digest'], 'late messages change nothing')
+
+
 def skipped_blocks_are_not_sent(folder):
     """Input features never change: they are sent in epochs 0 and 3, the rest in all of them."""
     args = [GRAPH, '--devices', '3', '--layers', '2', '--hidden', '8', '--epochs', '6',
@@ -107,4 +147,4 @@ def refusals(_):
 
 if __name__ == '__main__':
     sys.exit(main([nothing_left_out_is_vanilla, threads_change_nothing, late_messages_are_hidden,
-                   a_sample_sends_its_share, skipped_blocks_are_not_sent, refusals]))
+                   ways_go_together_or_are_refused, pipeqs_is_both, a_sample_sends_its_share, skipped_blocks_are_not_sent, refusals]))
