@@ -43,6 +43,7 @@ void qh_engine_free(qh_engine *e)
         return;
     qh_mem_free(e->undone);
     qh_mem_free(e->exchange);
+    qh_mem_free(e->block_path);
     qh_mem_free(e->block_record);
     qh_mem_free(e->block);
     qh_mem_free(e->channel);
@@ -157,6 +158,7 @@ static qh_status compute(qh_engine *e, int rank, const qh_record *r)
     default:
         d->sums.compute += span;
     }
+    qh_engine_path_add(e, rank, r, span);
     if (e->fine) {
         qh_engine_hold(e, rank, r);
         d->untold = true;

@@ -6,6 +6,7 @@
 
 #include "netmodel/netmodel.h"
 #include "sim/compute.h"
+#include "sim/path.h"
 #include "sim/timeline.h"
 
 typedef enum qh_exchange_order { QH_EXCHANGE_POSTED, QH_EXCHANGE_ROUNDS } qh_exchange_order;
@@ -18,6 +19,7 @@ typedef struct qh_engine_config {
     qh_exchange_order order;
     const double *compute_scale; /* borrowed, [n_devices]: durations of compute operations are times
                                     this; NULL: 1 */
+    bool path;                   /* follow the critical path */
     qh_timeline timeline;
 } qh_engine_config;
 
@@ -42,6 +44,9 @@ qh_status qh_engine_finish(qh_engine *e);
 
 /* Records of the device that were fed and are not begun. */
 int64_t qh_engine_pending(const qh_engine *e, int device);
+
+/* The critical path up to the instant that the last device has reached; asked for with path. */
+qh_path qh_engine_path(const qh_engine *e);
 
 /* The instant the device has reached. */
 qh_time qh_engine_now(const qh_engine *e, int device);

@@ -10,6 +10,8 @@ static qh_status grow(qh_engine *e)
     QH_TRY(st, QH_RESIZE(&e->block, had, more));
     if (e->fine)
         QH_TRY(st, QH_RESIZE(&e->block_record, had, more));
+    if (e->config.path)
+        QH_TRY(st, QH_RESIZE(&e->block_path, had, more));
     for (int32_t b = more - 1; b >= had; b--) {
         e->block[b] = (qh_block){.next = e->free_block, .in_exchange = -1};
         e->free_block = b;
@@ -99,6 +101,7 @@ qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
         qh_engine_round_posted(e, x, r->round);
     }
     o = qh_engine_overhead(e, rank, r->peer, r->bytes);
+    qh_engine_path_posted(e, rank, b, o);
     if (o > 0) {
         *qh_engine_transfer_sum(&d->sums, r) += o;
         QH_TRY(st, qh_engine_push(e, qh_time_after(d->now, o), rank, QH_EVENT_POST, b));
@@ -165,6 +168,7 @@ qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
     }
     if (e->rounds) {
         e->exchange[b.out_exchange].send_open--;
+        qh_engine_path_moved(e, block, at);
         QH_TRY(st, qh_engine_round_done(e, b.out_exchange, b.out_round, at));
         qh_engine_release_exchange(e, b.src, b.out_exchange);
     }
@@ -186,6 +190,7 @@ static qh_status end_wait(qh_engine *e, int rank, qh_time at)
 
     qh_engine_attribute(e, rank, at);
     *qh_engine_transfer_sum(&d->sums, &d->current) += end - at;
+    qh_engine_path_waited(e, rank);
     d->state = QH_RUNNING;
     qh_engine_release_exchange(e, rank, d->waits);
     d->untold = e->fine;
@@ -203,10 +208,12 @@ static qh_status receive(qh_engine *e, int32_t block, qh_time at)
     qh_status st = QH_OK;
 
     x->recv_open--;
-    if (waited_for)
+    if (waited_for) {
+        qh_engine_path_arrived(e, block, o, at);
         pay(d, o, at);
-    else
+    } else {
         x->overhead += o;
+    }
     free_block(e, block);
     if (e->rounds)
         QH_TRY(st, qh_engine_round_done(e, b.in_exchange, b.in_round, at));
@@ -226,6 +233,7 @@ qh_status qh_engine_arrived(qh_engine *e, int32_t block, qh_time at)
     change_flying(e, b, -1, at);
     b->flying = false;
     b->arrived = true;
+    qh_engine_path_moved(e, block, at);
     return b->in_exchange >= 0 ? receive(e, block, at) : QH_OK;
 }
 
@@ -245,6 +253,7 @@ qh_status qh_engine_recv(qh_engine *e, int rank, const qh_record *r)
         qh_engine_round_posted(e, x, r->round);
     if (e->block[b].flying)
         e->exchange[x].flying++;
+    qh_engine_path_own(e, rank);
     if (e->block[b].arrived)
         QH_TRY(st, receive(e, b, now));
 out:
@@ -259,6 +268,7 @@ qh_status qh_engine_wait(qh_engine *e, int rank, const qh_record *r)
     qh_time overhead = x < 0 ? 0 : e->exchange[x].overhead;
 
     qh_engine_hold(e, rank, r);
+    qh_engine_path_wait(e, rank, overhead);
     d->busy = qh_time_after(d->now, overhead);
     if (x >= 0)
         e->exchange[x].overhead = 0;
@@ -270,6 +280,7 @@ qh_status qh_engine_wait(qh_engine *e, int rank, const qh_record *r)
     if (d->busy == QH_TIME_NEVER)
         return qh_engine_bad(e, rank, r, "virtual time passes its end (106 days)");
     *qh_engine_transfer_sum(&d->sums, r) += overhead;
+    qh_engine_path_waited(e, rank);
     d->now = d->busy;
     d->untold = e->fine;
     if (x >= 0)

@@ -104,6 +104,7 @@ qh_status qh_engine_round_done(qh_engine *e, int32_t x, int32_t round, qh_time a
         e->exchange[x].gated = e->block[b].next_gated;
         if (e->exchange[x].gated < 0)
             e->exchange[x].gated_tail = -1;
+        qh_engine_path_released(e, b);
         QH_TRY(st, qh_engine_begin(e, b, at));
     }
 out:

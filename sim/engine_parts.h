@@ -92,6 +92,8 @@ typedef struct qh_engine_device {
     int64_t flying;                      /* blocks in flight towards here */
     qh_time flying_since;
     qh_device_reduce reduce;
+    qh_path path;      /* with path: the chain that ends at now */
+    qh_path busy_path; /* and at busy */
     qh_breakdown sums; /* of the epoch so far */
     qh_time epoch_start;
     int64_t n_epochs; /* closed */
@@ -118,6 +120,8 @@ struct qh_engine {
     qh_channel *channel;      /* owned, [n * n]: src * n + dst */
     qh_block *block;          /* owned, [block_capacity] */
     qh_record *block_record;  /* owned, [block_capacity]: the SENDs; NULL unless fine */
+    qh_path *block_path; /* owned, [block_capacity]: chains to their posting; NULL unless path */
+    qh_path cause;       /* with path: the chain to what ends a round */
     int32_t block_capacity, free_block;
     qh_engine_exchange *exchange; /* owned, [exchange_capacity] */
     int32_t *undone;              /* owned, rounds: [exchange_capacity][n], by round */
@@ -183,6 +187,17 @@ void qh_engine_tell(qh_engine *e, int rank, int stream, qh_time start, qh_time e
 qh_status qh_engine_close_epoch(qh_engine *e, int rank, const qh_record *r);
 qh_status qh_engine_rows_init(qh_engine *e);
 void qh_engine_rows_fini(qh_engine *e);
+
+/* --- engine_path.c: nothing, unless the path is asked for --- */
+void qh_engine_path_add(qh_engine *e, int rank, const qh_record *r, qh_time span); /* computing */
+void qh_engine_path_posted(qh_engine *e, int rank, int32_t block, qh_time overhead);
+void qh_engine_path_moved(qh_engine *e, int32_t block, qh_time at); /* it may end a round */
+void qh_engine_path_own(qh_engine *e, int rank);           /* so may what the device does */
+void qh_engine_path_released(qh_engine *e, int32_t block); /* by what moved last */
+void qh_engine_path_wait(qh_engine *e, int rank, qh_time overhead);
+void qh_engine_path_arrived(qh_engine *e, int32_t block, qh_time overhead, qh_time at);
+void qh_engine_path_waited(qh_engine *e, int rank);
+void qh_engine_path_reduced(qh_engine *e, int by, int rank, qh_time at); /* by: the last flow's */
 
 /* --- engine_deadlock.c: what is left when nothing moves --- */
 qh_status qh_engine_check_ended(const qh_engine *e);

@@ -64,6 +64,7 @@ static qh_status end_reduce(qh_engine *e, int rank, qh_time at)
     qh_engine_device *d = &e->device[rank];
 
     qh_engine_attribute(e, rank, at);
+    qh_engine_path_reduced(e, rank, rank, at);
     d->untold = e->fine;
     return qh_engine_resume(e, rank, at);
 }
@@ -83,8 +84,9 @@ static qh_status end_step(qh_engine *e, int rank, qh_time at)
     return set_timer(e, rank, QH_REDUCE_COPY_IN, d->copy_in_free);
 }
 
-/* Goes on where the step's flow is done and its block from the neighbour is there. */
-static qh_status try_step(qh_engine *e, int rank, qh_time at)
+/* Goes on where the step's flow is done and its block from the neighbour is there, which is so now
+ * that a flow of device `by` is. */
+static qh_status try_step(qh_engine *e, int by, int rank, qh_time at)
 {
     qh_engine_device *d = &e->device[rank];
     qh_device_reduce *a = &d->reduce;
@@ -95,6 +97,7 @@ static qh_status try_step(qh_engine *e, int rank, qh_time at)
         return QH_OK;
     a->sent = false;
     a->taken++;
+    qh_engine_path_reduced(e, by, rank, at);
     o = qh_engine_overhead(e, before, rank, chunk_bytes(e, before, a->bytes, a->step));
     if (o == 0)
         return end_step(e, rank, at);
@@ -111,8 +114,8 @@ qh_status qh_engine_reduce_flown(qh_engine *e, int rank, qh_time at)
     change_flying(e, next, -1, at);
     e->device[rank].reduce.sent = true;
     e->device[next].reduce.arrived++;
-    QH_TRY(st, try_step(e, rank, at));
-    QH_TRY(st, try_step(e, next, at));
+    QH_TRY(st, try_step(e, rank, rank, at));
+    QH_TRY(st, try_step(e, rank, next, at));
 out:
     return st;
 }

@@ -171,6 +171,7 @@ static qh_status build(replay *p)
         .compute = c->compute,
         .order = c->order,
         .compute_scale = c->compute_scale,
+        .path = true,
         .timeline = {.interval = c->interval ? on_interval : NULL, .epoch = on_epoch, .ctx = p}};
     qh_status st;
 
@@ -198,6 +199,7 @@ qh_status qh_replay(const qh_replay_config *c, qh_replay_result *out)
     qh_totals_finish(&p.totals, &p.result.mean, &p.result.max);
     p.result.n_epochs = p.totals.n_epochs;
     p.result.end = p.totals.end;
+    p.result.path = qh_engine_path(p.engine);
     *out = p.result;
 out:
     qh_totals_fini(&p.totals);

@@ -23,7 +23,8 @@ typedef struct qh_replay_config {
 typedef struct qh_replay_result {
     int64_t n_epochs;
     qh_time end;
-    qh_breakdown_seconds mean, max;  /* over devices, an epoch */
+    qh_breakdown_seconds mean, max; /* over devices, an epoch */
+    qh_path path; /* of the whole replay: its parts add up to the instant of the last device */
     int64_t blocks, messages, bytes; /* of SENDs */
     int64_t messages_of_width[QH_N_WIDTHS];
     int64_t n_timed; /* epochs whose times the trace has */

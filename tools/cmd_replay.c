@@ -129,6 +129,11 @@ static void time_cell(qh_table *t, double seconds)
     qh_table_cell(t, "%s", qh_print_seconds(seconds, buf));
 }
 
+static void name_cell(qh_table *t, const qh_whatif_run *run)
+{
+    qh_table_cell(t, "%s%s", run->net ? run->net : "none", run->as_recorded ? " (recorded)" : "");
+}
+
 static void run_row(qh_table *t, const qh_whatif *w, const qh_whatif_run *run, bool many)
 {
     const qh_breakdown_seconds *b = &run->r.mean;
@@ -136,7 +141,7 @@ static void run_row(qh_table *t, const qh_whatif *w, const qh_whatif_run *run, b
 
     if (many)
         qh_table_cell(t, "%s", w->recording[run->trace].path);
-    qh_table_cell(t, "%s%s", run->net ? run->net : "none", run->as_recorded ? " (recorded)" : "");
+    name_cell(t, run);
     time_cell(t, per_epoch(run));
     qh_table_cell(t, "%.4g", 1 / per_epoch(run));
     if (isfinite(ratio))
@@ -151,10 +156,45 @@ static void run_row(qh_table *t, const qh_whatif *w, const qh_whatif_run *run, b
     qh_table_row(t);
 }
 
-static qh_status print_table(const qh_whatif *w)
+/* Of a line, its share of the critical path. */
+static double share(const qh_whatif_run *run, qh_path_part part)
+{
+    qh_time whole = qh_path_end(&run->r.path);
+
+    return whole > 0 ? (double)run->r.path.part[part] / (double)whole : 0;
+}
+
+static const char *const part_names[QH_PATH_PARTS] = {"compute", "codec", "transfer", "all-reduce"};
+
+static qh_status print_paths(const qh_whatif *w)
 {
     bool many = w->n_recordings > 1;
     qh_table t = {0};
+
+    qh_table_cell(&t, "critical path");
+    if (many)
+        qh_table_cell(&t, "network");
+    for (int i = 0; i < QH_PATH_PARTS; i++)
+        qh_table_cell(&t, "%s", part_names[i]);
+    qh_table_row(&t);
+    for (int64_t i = 0; i < w->n_runs; i++) {
+        const qh_whatif_run *run = &w->run[i];
+
+        if (many)
+            qh_table_cell(&t, "%s", w->recording[run->trace].path);
+        name_cell(&t, run);
+        for (int k = 0; k < QH_PATH_PARTS; k++)
+            qh_table_cell(&t, "%.1f %%", 100 * share(run, (qh_path_part)k));
+        qh_table_row(&t);
+    }
+    return qh_table_print(&t, stdout);
+}
+
+static qh_status print_tables(const qh_whatif *w)
+{
+    bool many = w->n_recordings > 1;
+    qh_table t = {0};
+    qh_status st;
 
     for (int64_t i = 0; i < w->n_recordings; i++)
         print_recording(w, i);
@@ -163,7 +203,11 @@ static qh_status print_table(const qh_whatif *w)
     head_row(&t, many);
     for (int64_t i = 0; i < w->n_runs; i++)
         run_row(&t, w, &w->run[i], many);
-    return qh_table_print(&t, stdout);
+    QH_TRY(st, qh_table_print(&t, stdout));
+    printf("\n");
+    QH_TRY(st, print_paths(w));
+out:
+    return st;
 }
 
 /* --- for programs --- */
@@ -190,6 +234,19 @@ static json_t *recording_json(const qh_whatif *w, int64_t i)
                      "times_of_the_run", same, "widths_follow_network", rec->follows_network);
 }
 
+/* Seconds an epoch. */
+static json_t *path_json(const qh_whatif_run *run)
+{
+    double k = run->r.n_epochs > 0 ? 1 / (double)run->r.n_epochs : 0;
+    const qh_time *p = run->r.path.part;
+
+    return json_pack("{s:o,s:o,s:o,s:o}", "compute",
+                     qh_json_real(k * qh_seconds(p[QH_PATH_COMPUTE])), "codec",
+                     qh_json_real(k * qh_seconds(p[QH_PATH_CODEC])), "transfer",
+                     qh_json_real(k * qh_seconds(p[QH_PATH_TRANSFER])), "allreduce",
+                     qh_json_real(k * qh_seconds(p[QH_PATH_ALLREDUCE])));
+}
+
 static json_t *run_json(const qh_whatif *w, const qh_whatif_run *run)
 {
     int64_t i = run - w->run;
@@ -199,14 +256,14 @@ static json_t *run_json(const qh_whatif *w, const qh_whatif_run *run)
                   "exchange", w->config[i].order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted",
                   "as_recorded", run->as_recorded);
     json_t *gave = json_pack(
-        "{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:o}", "sim_ps", (json_int_t)run->r.end,
+        "{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:o}", "sim_ps", (json_int_t)run->r.end,
         "sim_seconds", qh_json_real(qh_seconds(run->r.end)), "sim_seconds_per_epoch",
         qh_json_real(per_epoch(run)), "epochs_per_second", qh_json_real(1 / per_epoch(run)),
         "speedup_over_recorded", qh_json_real(speedup(run, qh_whatif_recorded(w, run->trace))),
         "speedup_over_first", qh_json_real(speedup(run, qh_whatif_first(w, run))), "breakdown",
-        qh_breakdown_json(&run->r.mean), "breakdown_max", qh_breakdown_json(&run->r.max), "bytes",
-        (json_int_t)run->r.bytes, "messages", (json_int_t)run->r.messages, "mean_bits",
-        qh_json_real(bits(run)));
+        qh_breakdown_json(&run->r.mean), "breakdown_max", qh_breakdown_json(&run->r.max),
+        "critical_path", path_json(run), "bytes", (json_int_t)run->r.bytes, "messages",
+        (json_int_t)run->r.messages, "mean_bits", qh_json_real(bits(run)));
 
     if (!what || !gave || json_object_update(what, gave) != 0) {
         json_decref(what);
@@ -253,7 +310,7 @@ static qh_status run(int argc, char **argv)
         o.what.threads = qh_placement_cores();
     QH_TRY(st, qh_whatif_open(&o.what, args.operand, args.n_operands, &w));
     QH_TRY(st, qh_whatif_execute(&w));
-    QH_TRY(st, o.json ? print_json(&w) : print_table(&w));
+    QH_TRY(st, o.json ? print_json(&w) : print_tables(&w));
 out:
     qh_whatif_close(&w);
     qh_args_free(&args);

@@ -34,6 +34,7 @@ def recorded_is_what_ran(folder):
         same(run['sim_seconds'], summary['sim_seconds'], 'simulated seconds')
         same(run['breakdown'], summary['breakdown'], 'breakdown')
         same(run['bytes'], summary['bytes_sent'], 'bytes')
+        close(sum(run['critical_path'].values()), summary['sim_seconds_per_epoch'], 'critical path')
         same(run['messages'], summary['messages'], 'messages')
         info = Run('trace', 'info', path, '--json').json()
         same(info['bits_histogram'], summary['bits_histogram'], 'bits')

@@ -217,6 +217,7 @@ void program_run(const program *p, const run_options *o, outcome *out)
         .net = net,
         .accelerator = a,
         .order = o->order,
+        .path = o->path,
         .timeline = {.interval = o->intervals ? on_interval : NULL, .epoch = on_epoch, .ctx = out}};
     qh_engine *e = NULL;
 
@@ -226,6 +227,7 @@ void program_run(const program *p, const run_options *o, outcome *out)
     out->status = feed_and_run(e, p, o);
     for (int d = 0; d < p->n_devices; d++)
         out->now[d] = qh_engine_now(e, d);
+    out->path = qh_engine_path(e);
     qh_engine_free(e);
     qh_netmodel_close(net);
     qh_accelerator_free(a);

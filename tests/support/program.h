@@ -41,6 +41,7 @@ typedef struct outcome {
     qh_epoch_times epoch[PROGRAM_EPOCHS];
     qh_breakdown sums[PROGRAM_EPOCHS][PROGRAM_DEVICES];
     qh_time now[PROGRAM_DEVICES];
+    qh_path path;
     int64_t n_intervals;
     uint64_t interval_hash[PROGRAM_DEVICES]; /* of all intervals of a device, in their order */
     qh_time last_end[PROGRAM_DEVICES];       /* of an interval */
@@ -56,6 +57,7 @@ typedef struct run_options {
     feeding feed;
     uint64_t seed; /* FEED_RANDOM */
     int intervals;
+    bool path; /* follow the critical path */
 } run_options;
 
 void program_run(const program *p, const run_options *o, outcome *out);

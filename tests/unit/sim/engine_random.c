@@ -103,6 +103,21 @@ static void same(const outcome *a, const outcome *b, uint64_t seed)
     }
 }
 
+/* The critical path is as long as the run, whatever was fed when, and following it changes nothing.
+ */
+static void check_path(const outcome *o, const outcome *without, uint64_t seed)
+{
+    qh_time last = 0;
+
+    same(o, without, seed);
+    for (int d = 0; d < o->n_devices; d++)
+        last = o->now[d] > last ? o->now[d] : last;
+    ck_assert_msg(qh_path_end(&o->path) == last, "seed %d: a path of %lld, a run of %lld",
+                  (int)seed, (long long)qh_path_end(&o->path), (long long)last);
+    for (int i = 0; i < QH_PATH_PARTS; i++)
+        ck_assert_int_ge(o->path.part[i], 0);
+}
+
 static void check_sums(const outcome *o)
 {
     for (int64_t t = 0; t < o->n_epochs; t++)
@@ -135,6 +150,14 @@ START_TEST(portions_do_not_matter)
     options.feed = FEED_EPOCHS;
     program_run(&p, &options, &other);
     same(&all, &other, seed);
+    options.path = true;
+    program_run(&p, &options, &other);
+    check_path(&other, &all, seed);
+    options.feed = FEED_RANDOM;
+    program_run(&p, &options, &told);
+    check_path(&told, &all, seed);
+    ck_assert_mem_eq(&told.path, &other.path, sizeof told.path);
+    options.path = false;
     options.feed = FEED_RANDOM;
     program_run(&p, &options, &other);
     same(&all, &other, seed);
