@@ -67,7 +67,7 @@ static json_t *partition_json(const qh_settings *s, const qh_result *r)
                      (json_int_t)r->partition.halo_nodes, "nodes_of_device", nodes);
 }
 
-/* Whether the bit-widths would be others on another network. */
+/* Whether the bit-widths would be others on another network: a solver weighs its costs. */
 static bool follows_network(const qh_settings *s)
 {
     qh_bits_config c = {0};
@@ -75,7 +75,7 @@ static bool follows_network(const qh_settings *s)
     qh_parts parts = {0};
 
     return qh_settings_parts(s, &parts) == QH_OK && parts.assign &&
-           qh_bits_choose("--assign", parts.assign, &c, &ops) == QH_OK && ops->follows_network;
+           qh_bits_choose("--assign", parts.assign, &c, &ops) == QH_OK && ops->solve;
 }
 
 static json_t *head_json(const qh_tracer *t, const qh_result *r)

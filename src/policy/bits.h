@@ -49,7 +49,6 @@ typedef struct qh_bits_request {
 typedef struct qh_bits_ops {
     const char *name, *help; /* help names the argument: "file:PATH" */
     bool takes_argument;     /* must have one; else it must have none */
-    bool follows_network;    /* its widths would be others on another network or accelerator */
     /* Checks the configuration and reads what the assigner needs; the state is shared by all ranks,
      * read-only, and kept by the caller. NULL: nothing to check, no state. QH_EUSAGE, QH_EINPUT
      * with file:line, QH_ERESOURCE. */

@@ -25,7 +25,7 @@ qh_record records_draw(uint64_t seed, int device, int n_devices, int32_t epoch, 
 {
     uint64_t k = (uint64_t)i * 64 + (uint64_t)device * 7;
     qh_record r = {.op = (uint8_t)(1 + draw(seed, k, QH_OP_COUNT - 1)),
-                   .direction = (uint8_t)draw(seed, k + 1, 2),
+                   .direction = (uint8_t)draw(seed, k + 1, 3),
                    .layer = (uint16_t)draw(seed, k + 2, wild ? 65536 : 3),
                    .epoch = epoch - (wild ? (int32_t)draw(seed, k + 3, 2) : 0),
                    .peer = -1,

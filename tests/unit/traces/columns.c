@@ -78,7 +78,8 @@ START_TEST(any_bytes)
         }
         wrong = qh_columns_get(&s, bytes, size, 5, value, out);
         for (int i = 0; i < 5 && !wrong; i++) {
-            ck_assert(out[i].op > 0 && out[i].op < QH_OP_COUNT && out[i].direction <= 1);
+            ck_assert(out[i].op > 0 && out[i].op < QH_OP_COUNT &&
+                      out[i].direction <= QH_ASSIGNMENT);
             ck_assert(out[i].peer >= -1 && out[i].peer < 3 && out[i].bytes >= 0);
         }
     }
