@@ -35,6 +35,7 @@ struct qh_meter {
     qh_totals totals;
     qh_status epoch_status; /* of the observer's epoch() */
     int64_t bytes, messages, fp32_bytes;
+    qh_time fp32_coding; /* of the same messages, of all devices */
     int64_t bits_total[QH_N_WIDTHS];
     bool stop, interrupted;
 };
@@ -76,8 +77,24 @@ static void widths(qh_sink *sink, int rank, const qh_record *send, const uint8_t
 
 /* --- the end of an epoch, in the thread of the last device --- */
 
+/* Packing and unpacking the messages of r as fp32 rows: what exchange.c records for them. */
+static qh_time fp32_coding(const qh_meter *m, const qh_record *r, int64_t values)
+{
+    const qh_engine_config *c = &m->config.engine;
+    qh_record pack = {.op = QH_OP_QUANTIZE, .bytes = 8 * values};
+    qh_record unpack = {.op = QH_OP_DEQUANTIZE, .bytes = 8 * values};
+
+    if (r->direction == QH_BACKWARD) {
+        unpack.flops = values;
+        unpack.bytes += 4 * values;
+    }
+    return qh_compute_duration(c->accelerator, QH_COMPUTE_MODELED, &pack) +
+           qh_compute_duration(c->accelerator, QH_COMPUTE_MODELED, &unpack);
+}
+
 static void add_send(qh_meter *m, const qh_record *r, qh_epoch_row *row)
 {
+    int64_t values = 0;
     int64_t *bits = m->bits + (int64_t)(2 * r->layer + r->direction) * QH_N_WIDTHS;
 
     row->bytes += r->bytes;
@@ -88,8 +105,10 @@ static void add_send(qh_meter *m, const qh_record *r, qh_epoch_row *row)
         m->bits_total[i] += r->messages[i];
         row->messages += r->messages[i];
         row->mean_bits += (double)r->messages[i] * qh_width_of_index[i];
-        m->fp32_bytes += 4 * r->messages[i] * m->columns[r->layer];
+        values += r->messages[i] * m->columns[r->layer];
     }
+    m->fp32_bytes += 4 * values;
+    m->fp32_coding += values > 0 ? fp32_coding(m, r, values) : 0;
 }
 
 static qh_status account(qh_meter *m, qh_epoch_row *row)
@@ -265,6 +284,7 @@ qh_status qh_meter_finish(qh_meter *m, qh_result *r)
     r->bytes_sent = m->bytes;
     r->messages = m->messages;
     r->fp32_bytes = m->fp32_bytes;
+    r->fp32_coding = qh_seconds(m->fp32_coding);
     for (int i = 0; i < QH_N_WIDTHS; i++)
         r->bits_messages[i] = m->bits_total[i];
     r->interrupted = m->interrupted;

@@ -103,8 +103,16 @@ static qh_status build_costs(scenario *c)
     bool copies = c->net && c->net->staging && c->accelerator->copy_bytes_per_s > 0;
     double copy = copies ? 2 / c->accelerator->copy_bytes_per_s : 0;
     double launch = copies ? 2 * qh_seconds(c->accelerator->launch) : 0;
+    double slowest = 0;
     qh_status st = QH_OK;
 
+    for (int dst = 1; dst < n; dst++) {
+        double theta, gamma;
+
+        qh_netmodel_fit(c->net, 0, dst, &theta, &gamma);
+        slowest = theta > slowest ? theta : slowest;
+    }
+    c->result->net_bytes_per_s = slowest > 0 ? 1 / slowest : 0;
     if (n == 1 || !c->train.assign || !c->train.assign->solve)
         return QH_OK;
     QH_TRY(st, QH_NEW_ARRAY(&c->theta, (int64_t)n * n));

@@ -99,7 +99,9 @@ typedef struct qh_result {
     qh_time sim_end;
     qh_breakdown_seconds mean, max; /* over devices, per epoch */
     int64_t bytes_sent, messages,
-        fp32_bytes; /* fp32_bytes: the same messages as vanilla sends them */
+        fp32_bytes;         /* fp32_bytes: the same messages as vanilla sends them */
+    double fp32_coding;     /* modeled seconds of packing and unpacking those, all devices */
+    double net_bytes_per_s; /* of the slowest channel out of device 0, alone; 0: one device */
     int64_t bits_messages[QH_N_WIDTHS];
     qh_traffic_row *traffic; /* owned */
     int64_t n_traffic;
@@ -141,5 +143,12 @@ typedef struct qh_observer {
 qh_status qh_scenario_run(const qh_settings *s, const qh_dataset *dataset, const qh_observer *o,
                           qh_result *out);
 void qh_result_fini(qh_result *r);
+
+/* The rate of a device's link below which what is sent less than fp32 takes longer to send than the
+ * codec and the choice of widths take longer than packing fp32 rows, both an epoch:
+ * (fp32 bytes - bytes sent) / (quantize + dequantize + assign - the same of fp32), bytes a second.
+ * Overlap is left out. INFINITY: at any rate; NAN: nothing is saved, or times are measured, so that
+ * nobody knows those of fp32. */
+double qh_result_break_even(const qh_settings *s, const qh_result *r);
 
 #endif

@@ -60,6 +60,24 @@ static double compression(const qh_result *r)
     return r->bytes_sent > 0 ? (double)r->fp32_bytes / (double)r->bytes_sent : NAN;
 }
 
+/* Of the last choice of widths over all channels; null where there was none. */
+static json_t *assignment_json(const qh_assign_result *a)
+{
+    if (a->n_assignments == 0)
+        return json_null();
+    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "assignments", (json_int_t)a->n_assignments,
+                     "objective", qh_json_real(a->objective), "gap", qh_json_real(a->gap),
+                     "variance", qh_json_real(a->variance), "shuffled_variance",
+                     qh_json_real(a->shuffled_variance), "seconds", qh_json_real(a->seconds));
+}
+
+static json_t *pays_json(const qh_settings *s, const qh_result *r)
+{
+    double below = qh_result_break_even(s, r);
+
+    return isnan(below) ? json_null() : json_boolean(r->net_bytes_per_s < below);
+}
+
 json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_result *r)
 {
     double seconds = qh_seconds(r->sim_end);
@@ -77,14 +95,16 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
                        qh_json_real(r->train.metric[QH_SPLIT_VALIDATION]), "test_metric",
                        qh_json_real(r->train.metric[QH_SPLIT_TEST]), "final_loss",
                        qh_json_real(r->train.final_loss));
-    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
-                     qh_json_real(seconds), "sim_seconds_per_epoch",
-                     qh_json_real(per_epoch(seconds, r)), "breakdown", qh_breakdown_json(&r->mean),
-                     "bytes_sent", (json_int_t)r->bytes_sent, "bytes_per_epoch",
-                     qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
-                     (json_int_t)r->messages, "compression", qh_json_real(compression(r)),
-                     "bits_histogram", bits_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
-                     "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
+    cost = json_pack(
+        "{s:o,s:o,s:o,s:I,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
+        qh_json_real(seconds), "sim_seconds_per_epoch", qh_json_real(per_epoch(seconds, r)),
+        "breakdown", qh_breakdown_json(&r->mean), "bytes_sent", (json_int_t)r->bytes_sent,
+        "bytes_per_epoch", qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
+        (json_int_t)r->messages, "compression", qh_json_real(compression(r)), "bits_histogram",
+        bits_json(r), "assignment", assignment_json(&r->train.assign), "break_even_bytes_per_s",
+        qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r),
+        "wall_seconds", qh_json_real(r->wall_seconds), "peak_rss_bytes",
+        (json_int_t)r->peak_rss_bytes, "digest", digest);
     if (!all || !learnt || !cost || json_object_update(all, learnt) != 0 ||
         json_object_update(all, cost) != 0) {
         json_decref(all);
@@ -119,7 +139,23 @@ static void print_learnt(const qh_result *r, const char *metric, FILE *out)
     fprintf(out, "loss        %.6g\n", r->train.final_loss);
 }
 
-static void print_cost(const qh_result *r, FILE *out)
+/* Whether sending less is worth its codec on this network. */
+static void print_break_even(const qh_settings *s, const qh_result *r, FILE *out)
+{
+    char even[QH_UNIT_TEXT_BYTES], net[QH_UNIT_TEXT_BYTES];
+    double below = qh_result_break_even(s, r);
+
+    if (isnan(below) || !(r->net_bytes_per_s > 0))
+        return;
+    if (isinf(below))
+        fprintf(out, "pays        at any rate of the links\n");
+    else
+        fprintf(out, "pays        %son this network of %s: below %s a device's link\n",
+                r->net_bytes_per_s < below ? "" : "not ", qh_print_rate(r->net_bytes_per_s, net),
+                qh_print_rate(below, even));
+}
+
+static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
 {
     char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
     double seconds = qh_seconds(r->sim_end);
@@ -134,7 +170,9 @@ static void print_cost(const qh_result *r, FILE *out)
         fprintf(out, ", as in fp32");
     else if (isfinite(compression(r)))
         fprintf(out, ", %.2f times less than fp32", compression(r));
-    fprintf(out, "\nhost        %s wall, %s CPU on %d cores, %s at most\n",
+    fputc('\n', out);
+    print_break_even(s, r, out);
+    fprintf(out, "host        %s wall, %s CPU on %d cores, %s at most\n",
             qh_print_seconds(r->wall_seconds, a), qh_print_seconds(r->cpu_seconds, b), r->cores,
             qh_print_bytes((double)r->peak_rss_bytes, c));
     fprintf(out, "digest      %016" PRIx64 "\n", r->train.digest);
@@ -200,7 +238,7 @@ qh_status qh_summary_print(const qh_settings *s, const qh_dataset *d, const qh_r
             d->name, s->devices, s->devices == 1 ? "" : "s",
             qh_method_text(s, method, sizeof method), s->seed);
     print_learnt(r, d->multilabel ? "F1-micro" : "accuracy", out);
-    print_cost(r, out);
+    print_cost(s, r, out);
     fputc('\n', out);
     return print_breakdown(r, out);
 }

@@ -19,8 +19,9 @@ SUMMARY = {
     'epochs': int, 'seed': int, 'metric': str, 'best_epoch': int, 'train_metric': float,
     'val_metric': float, 'test_metric': float, 'final_loss': float, 'sim_seconds': float,
     'sim_seconds_per_epoch': float, 'breakdown': dict, 'bytes_sent': int, 'bytes_per_epoch': float,
-    'messages': int, 'compression': float, 'bits_histogram': dict, 'wall_seconds': float,
-    'peak_rss_bytes': int, 'digest': str}
+    'messages': int, 'compression': float, 'bits_histogram': dict,
+    'assignment': type(None), 'break_even_bytes_per_s': type(None), 'compression_pays': type(None),
+    'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
 PARTS = {
     'dataset': ['name', 'nodes', 'edges', 'features', 'classes', 'multilabel'],
     'partition': ['method', 'edge_cut', 'halo_nodes', 'max_inner', 'min_inner'],
