@@ -5,6 +5,7 @@
 #include "src/base/units.h"
 
 #include <libfyaml.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -275,6 +276,17 @@ const char *qh_yaml_where(const qh_yaml *y, const qh_yaml_node *node)
     return node ? node->where : y->name;
 }
 
+qh_status qh_yaml_fail(const qh_yaml *y, const qh_yaml_node *node, const char *format, ...)
+{
+    char text[QH_ERROR_TEXT_BYTES / 2];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return qh_fail(y->bad, "%s: %s", qh_yaml_where(y, node), text);
+}
+
 qh_status qh_yaml_check_keys(const qh_yaml *y, const qh_yaml_node *map, const char *const *keys,
                              int64_t n)
 {
@@ -375,6 +387,34 @@ static qh_status find_text(const qh_yaml *y, const qh_yaml_node *map, const char
 static qh_status recode(const qh_yaml *y, qh_status st)
 {
     return st == QH_EUSAGE ? y->bad : st;
+}
+
+qh_status qh_yaml_parse_int(const qh_yaml *y, const qh_yaml_node *node, const char *what,
+                            int64_t min, int64_t max, int64_t *out)
+{
+    char where[WHERE_BYTES];
+    const char *text = NULL;
+    qh_status st;
+
+    snprintf(where, sizeof where, "%s: %s", node->where, what);
+    QH_TRY(st, qh_yaml_text(y, node, what, &text));
+    st = recode(y, qh_parse_int(where, text, min, max, out));
+out:
+    return st;
+}
+
+qh_status qh_yaml_parse_real(const qh_yaml *y, const qh_yaml_node *node, const char *what,
+                             double min, double max, double *out)
+{
+    char where[WHERE_BYTES];
+    const char *text = NULL;
+    qh_status st;
+
+    snprintf(where, sizeof where, "%s: %s", node->where, what);
+    QH_TRY(st, qh_yaml_text(y, node, what, &text));
+    st = recode(y, qh_parse_real(where, text, min, max, out));
+out:
+    return st;
 }
 
 /* The scalar under key, if any, through parse; ends the calling function. */

@@ -23,6 +23,11 @@ const qh_yaml_node *qh_yaml_root(const qh_yaml *y);
 /* "name:line" of a node, borrowed from the document. */
 const char *qh_yaml_where(const qh_yaml *y, const qh_yaml_node *node);
 
+/* "name:line: text" with the code of the document, for what its reader finds wrong. node NULL: the
+ * name alone stands in front. */
+qh_status qh_yaml_fail(const qh_yaml *y, const qh_yaml_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Mappings. check refuses a node that is no mapping and any key outside keys (n of them), with "did
  * you mean". get gives NULL when the key is absent. */
 qh_status qh_yaml_check_keys(const qh_yaml *y, const qh_yaml_node *map, const char *const *keys,
@@ -39,6 +44,12 @@ const qh_yaml_node *qh_yaml_item(const qh_yaml_node *sequence, int64_t i);
 /* The text of a scalar, borrowed; an error naming what for any other node. */
 qh_status qh_yaml_text(const qh_yaml *y, const qh_yaml_node *node, const char *what,
                        const char **out);
+
+/* A scalar as a plain number in [min, max]; what names it in errors. */
+qh_status qh_yaml_parse_int(const qh_yaml *y, const qh_yaml_node *node, const char *what,
+                            int64_t min, int64_t max, int64_t *out);
+qh_status qh_yaml_parse_real(const qh_yaml *y, const qh_yaml_node *node, const char *what,
+                             double min, double max, double *out);
 
 /* The scalar under key with its unit; required: absent is an error, else *out stays as it is. */
 qh_status qh_yaml_rate(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,
