@@ -35,19 +35,28 @@ static inline void qh_heap_fini(qh_heap *h)
     *h = (qh_heap){0};
 }
 
+/* Room for one more event. QH_ERESOURCE. */
+static inline qh_status qh_heap_reserve(qh_heap *h)
+{
+    int64_t i = h->n, more = i ? 2 * i : 64;
+    qh_status st = QH_OK;
+
+    if (i < h->capacity)
+        return QH_OK;
+    st = QH_RESIZE(&h->item, i, more);
+    if (st == QH_OK)
+        h->capacity = more;
+    return st;
+}
+
 /* QH_ERESOURCE when it must grow and cannot. */
 static inline qh_status qh_heap_push(qh_heap *h, qh_event e)
 {
     int64_t i = h->n;
+    qh_status st = qh_heap_reserve(h);
 
-    if (i == h->capacity) {
-        int64_t more = i ? 2 * i : 64;
-        qh_status st = QH_RESIZE(&h->item, i, more);
-
-        if (st < 0)
-            return st;
-        h->capacity = more;
-    }
+    if (st < 0)
+        return st;
     h->n++;
     while (i > 0 && qh_event_before(&e, &h->item[(i - 1) / 4])) {
         h->item[i] = h->item[(i - 1) / 4];

@@ -26,6 +26,7 @@ typedef struct loggp {
     qh_links links;   /* L, and G as a bandwidth */
     qh_time o, g;
     qh_time *out_free, *in_free; /* owned, [n_devices]: when a port takes the next message */
+    int64_t *bytes;              /* owned, [2 n_devices]: that go out of each device, and into it */
     qh_heap events;              /* id: slot */
     slot *slot;                  /* owned */
     int64_t n_slots, capacity, first_free; /* first_free -1: none */
@@ -38,6 +39,7 @@ static void close_model(qh_netmodel *m)
 
     qh_mem_free(l->slot);
     qh_heap_fini(&l->events);
+    qh_mem_free(l->bytes);
     qh_mem_free(l->in_free);
     qh_mem_free(l->out_free);
     qh_mem_free(l);
@@ -58,6 +60,7 @@ static qh_status open_model(const qh_yaml *y, const qh_yaml_node *map, int n_dev
     QH_TRY(st, qh_yaml_duration(y, map, "gap", true, &l->g));
     QH_TRY(st, QH_NEW_ARRAY(&l->out_free, n_devices));
     QH_TRY(st, QH_NEW_ARRAY(&l->in_free, n_devices));
+    QH_TRY(st, QH_NEW_ARRAY(&l->bytes, 2 * (int64_t)n_devices));
     *out = &l->base;
     l = NULL;
 out:
@@ -120,6 +123,8 @@ static qh_status start(qh_netmodel *m, qh_time now, const qh_flow *f)
     l->slot[i] = (slot){.flow = *f, .span = span, .number = l->n_started};
     QH_TRY(st, qh_heap_push(&l->events, (qh_event){reach, l->n_started, i}));
     l->out_free[f->src] = free_again;
+    l->bytes[2 * f->src] += f->bytes;
+    l->bytes[2 * f->dst + 1] += f->bytes;
     l->n_started++;
     i = -1;
 out:
@@ -199,6 +204,22 @@ static void show(const qh_netmodel *m, FILE *out)
             "links inside the network are not shared\n");
 }
 
+static int64_t n_links(const qh_netmodel *m)
+{
+    return 2 * (int64_t)m->n_devices;
+}
+
+/* The ports, at the rate that a device has towards the other nodes. */
+static void link_at(const qh_netmodel *m, int64_t i, qh_net_link *out)
+{
+    const loggp *l = (const loggp *)m;
+
+    snprintf(out->name, sizeof out->name, "device %lld %s", (long long)(i / 2),
+             i % 2 ? "in" : "out");
+    out->bytes_per_s = l->links.inter.bytes_per_s;
+    out->bytes = l->bytes[i];
+}
+
 const qh_netmodel_ops qh_net_loggp = {
     .name = "loggp",
     .help = "L, o, g, G: blocks queue for the ports of their devices",
@@ -210,5 +231,7 @@ const qh_netmodel_ops qh_net_loggp = {
     .overhead = overhead,
     .alone = alone,
     .show = show,
+    .n_links = n_links,
+    .link = link_at,
     .contention = true,
 };

@@ -4,7 +4,7 @@
 
 #include "netmodel/netmodel.h"
 
-extern const qh_netmodel_ops qh_net_alphabeta, qh_net_loggp;
+extern const qh_netmodel_ops qh_net_alphabeta, qh_net_fairshare, qh_net_loggp;
 
 extern const qh_netmodel_ops *const qh_net_members[];
 extern const int64_t qh_net_members_count;

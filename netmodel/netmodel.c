@@ -10,7 +10,8 @@
 enum { MAX_DEVICES = 1 << 16 };
 
 /* One line a member. */
-const qh_netmodel_ops *const qh_net_members[] = {&qh_net_alphabeta, &qh_net_loggp};
+const qh_netmodel_ops *const qh_net_members[] = {&qh_net_alphabeta, &qh_net_fairshare,
+                                                 &qh_net_loggp};
 const int64_t qh_net_members_count = QH_COUNT(qh_net_members);
 
 static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh_netmodel_ops **out)
@@ -43,9 +44,11 @@ out:
     return st;
 }
 
-/* How many devices: what was asked for, what the description fixes, or 2. */
-static qh_status count_devices(const qh_yaml *y, const qh_yaml_node *map, int asked, int *out)
+/* How many devices: what was asked for, what the description fixes or has room for, or 2. */
+static qh_status count_devices(const qh_yaml *y, const qh_yaml_node *map,
+                               const qh_netmodel_ops *ops, int asked, int *out)
 {
+    int64_t room;
     int64_t fixed = 0;
     qh_status st;
 
@@ -59,7 +62,8 @@ static qh_status count_devices(const qh_yaml *y, const qh_yaml_node *map, int as
                     (long long)fixed);
         goto out;
     }
-    *out = asked ? asked : fixed ? (int)fixed : 2;
+    room = ops->room ? ops->room(y, map) : 0;
+    *out = asked ? asked : fixed ? (int)fixed : room ? (int)room : 2;
 out:
     return st;
 }
@@ -74,7 +78,7 @@ static qh_status open_description(const qh_yaml *y, const char *name, int n_devi
     qh_status st;
 
     QH_TRY(st, find_member(y, map, &ops));
-    QH_TRY(st, count_devices(y, map, n_devices, &n_devices));
+    QH_TRY(st, count_devices(y, map, ops, n_devices, &n_devices));
     if (qh_yaml_get(map, "about"))
         QH_TRY(st, qh_yaml_text(y, qh_yaml_get(map, "about"), "about", &about));
     QH_TRY(st, ops->open(y, map, n_devices, &m));

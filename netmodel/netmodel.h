@@ -17,16 +17,28 @@
 
 typedef struct qh_netmodel qh_netmodel;
 
+enum { QH_NET_LINK_NAME_BYTES = 40 };
+
 typedef struct qh_flow {
     int64_t id; /* the caller's */
     int32_t src, dst;
     int64_t bytes; /* >= 0 */
 } qh_flow;
 
+/* A link, one direction of it, and what it has had to carry so far. */
+typedef struct qh_net_link {
+    char name[QH_NET_LINK_NAME_BYTES];
+    double bytes_per_s;
+    int64_t bytes; /* of all flows that were started over it */
+} qh_net_link;
+
 typedef struct qh_netmodel_ops {
     const char *name, *help;
     /* From the description's mapping for n_devices devices. Errors carry file:line. */
     qh_status (*open)(const qh_yaml *y, const qh_yaml_node *map, int n_devices, qh_netmodel **out);
+    /* How many devices the description has room for, where it says; 0: as many as one likes. NULL:
+     * that always. */
+    int64_t (*room)(const qh_yaml *y, const qh_yaml_node *map);
     void (*close)(qh_netmodel *m);
     /* Starts a flow at `now`, src != dst. */
     qh_status (*start)(qh_netmodel *m, qh_time now, const qh_flow *f);
@@ -44,6 +56,9 @@ typedef struct qh_netmodel_ops {
     qh_time (*alone)(const qh_netmodel *m, int src, int dst, int64_t bytes);
     /* The formula and its parameters in words, lines of two spaces and text. */
     void (*show)(const qh_netmodel *m, FILE *out);
+    /* Links that flows share, 0 <= i < n_links; NULL: the model has none. */
+    int64_t (*n_links)(const qh_netmodel *m);
+    void (*link)(const qh_netmodel *m, int64_t i, qh_net_link *out);
     bool contention; /* whether flows share anything */
 } qh_netmodel_ops;
 
@@ -55,8 +70,8 @@ struct qh_netmodel {
     bool staging; /* device-to-host copies before and after each block (gloo) */
 };
 
-/* NAME of a preset, or a FILE.yaml. n_devices 0: as many as the description says, or 2. A
- * description with a fixed number of devices refuses another (QH_EUSAGE). */
+/* NAME of a preset, or a FILE.yaml. n_devices 0: as many as the description says or has room for,
+ * or 2. A description with a fixed number of devices refuses another (QH_EUSAGE). */
 qh_status qh_netmodel_open(const char *name_or_file, int n_devices, qh_netmodel **out);
 /* The same from the text of a description, which name stands for. */
 qh_status qh_netmodel_open_text(const char *name, const char *text, int n_devices,

@@ -21,6 +21,22 @@ static const struct {
               "9GB/s}\n  inter: {latency: 3us, bandwidth: 1GB/s}\noverhead: 500ns\ngap: 200ns\n"},
     {"alphabeta", "model: alphabeta\nlatency: 0us\nbandwidth: 1TB/s\n"},
     {"loggp", "model: loggp\nlatency: 0us\nbandwidth: 1TB/s\noverhead: 0us\ngap: 0us\n"},
+    {"fairshare", "model: fairshare\ntopology: star\nlink: {latency: 1us, bandwidth: 1GB/s}\n"},
+    {"fairshare", "model: fairshare\ntopology: star\nlink: {latency: 0us, bandwidth: 1TB/s}\n"},
+    {"fairshare", "model: fairshare\ntopology: two-level\ndevices_per_node: 3\n"
+                  "device: {latency: 1us, bandwidth: 3GB/s}\nnic: {latency: 0us, bandwidth: "
+                  "1GB/s}\n"},
+    {"fairshare", "model: fairshare\ntopology: ring\nlink: {latency: 1us, bandwidth: 1GB/s}\n"},
+    {"fairshare", "model: fairshare\ntopology: torus\ndims: [3, 2, 2]\n"
+                  "link: {latency: 1us, bandwidth: 1GB/s}\n"},
+    {"fairshare", "model: fairshare\ntopology: fat-tree\narity: 2\nlevels: 3\n"
+                  "device: {latency: 1us, bandwidth: 1GB/s}\n"
+                  "switch: {latency: 1us, bandwidth: 999MB/s}\n"},
+    {"fairshare",
+     "model: fairshare\ntopology: dragonfly\ndevices_per_router: 1\nrouters_per_group: 3\n"
+     "global_links_per_router: 1\n"
+     "device: {latency: 1us, bandwidth: 1GB/s}\nlocal: {latency: 1us, bandwidth: 1GB/s}\n"
+     "global: {latency: 10us, bandwidth: 500MB/s}\n"},
 };
 
 static qh_netmodel *open_row(size_t i)
@@ -176,7 +192,7 @@ Suite *suite(void)
     TCase *t = tcase_create("flows");
 
     tcase_add_loop_test(t, every_flow_finishes_once_and_never_early, 0, (int)QH_COUNT(described));
-    tcase_add_loop_test(t, no_allocation_once_warm, 0, 2);
+    tcase_add_loop_test(t, no_allocation_once_warm, 0, (int)QH_COUNT(described));
     tcase_add_test(t, every_member_is_described_and_complete);
     tcase_add_loop_test(t, time_ends_after_106_days, 0, (int)QH_COUNT(described));
     suite_add_tcase(s, t);
