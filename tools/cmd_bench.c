@@ -1,6 +1,7 @@
 /* qhalo bench: what the kernels reach on this machine, and what the machine could. */
 #include "tools/args.h"
 #include "tools/bench_cases.h"
+#include "tools/bench_net.h"
 #include "tools/command.h"
 #include "tools/console.h"
 #include "tools/json.h"
@@ -179,37 +180,55 @@ static qh_status print_json(const figure *all, int n, const figure limit[QH_BENC
     return st;
 }
 
-static qh_status run(int argc, char **argv)
+static qh_status bench_kernels(const bench_options *o, const qh_args *args)
 {
-    bench_options o = {0};
-    qh_arg_set set = {options, &o};
-    qh_args args = {.set = &set, .n_sets = 1};
     qh_placement *place = NULL;
     qh_team *team = NULL;
     figure all[64], limit[QH_BENCH_LIMITS];
     qh_status st;
     int n = 0;
 
-    QH_TRY(st, qh_args_read(&args, argc, argv));
-    QH_TRY(st, check_operands(&args));
-    QH_TRY(st, qh_placement_new(1, (int)o.threads, true, &place));
+    QH_TRY(st, check_operands(args));
+    QH_TRY(st, qh_placement_new(1, (int)o->threads, true, &place));
     QH_TRY(st, qh_placement_bind(&place->cpu_sets[0][0]));
     QH_TRY(st, qh_team_new(place->team_size[0], place->cpu_sets[0], &team));
     for (int i = 0; i < QH_BENCH_LIMITS; i++)
-        QH_TRY(st, measure(&qh_bench_limits[i], &o, team, &limit[i]));
+        QH_TRY(st, measure(&qh_bench_limits[i], o, team, &limit[i]));
     for (const qh_bench_case *c = qh_bench_cases; c->name; c++)
-        if (asked(&args, c->name))
-            QH_TRY(st, measure(c, &o, team, &all[n++]));
-    if (o.json)
-        QH_TRY(st, print_json(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
+        if (asked(args, c->name))
+            QH_TRY(st, measure(c, o, team, &all[n++]));
+    if (o->json)
+        QH_TRY(st, print_json(all, n, limit, o->backend ? "ref" : "fast", qh_team_size(team)));
     else
-        QH_TRY(st, print_table(all, n, limit, o.backend ? "ref" : "fast", qh_team_size(team)));
+        QH_TRY(st, print_table(all, n, limit, o->backend ? "ref" : "fast", qh_team_size(team)));
+out:
+    qh_team_free(team);
+    qh_placement_free(place);
+    return st;
+}
+
+/* Network models are no kernels: what they are measured by is flows a second. */
+static bool asks_for_net(const qh_args *args)
+{
+    return args->n_operands == 1 && strcmp(args->operand[0], "net") == 0;
+}
+
+static qh_status run(int argc, char **argv)
+{
+    bench_options o = {0};
+    qh_arg_set set = {options, &o};
+    qh_args args = {.set = &set, .n_sets = 1};
+    qh_status st;
+
+    QH_TRY(st, qh_args_read(&args, argc, argv));
+    if (asks_for_net(&args) && (o.threads || o.backend))
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: bench net runs on one core and has no kernels",
+                           o.threads ? "threads" : "backend"));
+    QH_TRY(st, asks_for_net(&args) ? qh_bench_net(o.quick, o.json) : bench_kernels(&o, &args));
     if (o.quick && !o.json)
         printf(
             "\n--quick: sizes are a fraction of those named and each ran once; no measurement.\n");
 out:
-    qh_team_free(team);
-    qh_placement_free(place);
     qh_args_free(&args);
     return st;
 }
@@ -230,8 +249,8 @@ static void help(FILE *out)
 
 const qh_command qh_cmd_bench = {
     .name = "bench",
-    .usage = "[KERNEL...] [--threads T] [--quick] [--json]",
-    .about = "Times the kernels beside the limits of this machine.",
+    .usage = "[KERNEL...] [--threads T] [--quick] [--json]\nnet [--quick] [--json]",
+    .about = "Times the kernels beside the limits of this machine, and the network models.",
     .help = help,
     .run = run,
 };

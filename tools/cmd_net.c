@@ -3,6 +3,7 @@
 #include "tools/command.h"
 #include "tools/console.h"
 #include "tools/json.h"
+#include "tools/net_run.h"
 #include "tools/table.h"
 
 #include "netmodel/netmodel.h"
@@ -14,14 +15,18 @@
 typedef struct net_options {
     bool json, yaml;
     int64_t devices;
+    char *net;
 } net_options;
 
 static const qh_option options[] = {
     {"devices", QH_OPT_INT, offsetof(net_options, devices), .def = 0, .min = 0, .max = 4096,
      .value = "N", .help = "show: devices on the network; 0: as it says, or 2"},
+    {"net", QH_OPT_TEXT, offsetof(net_options, net), .value = "NAME|FILE",
+     .help = "run: the network, in place of the links of the file"},
     {"yaml", QH_OPT_FLAG, offsetof(net_options, yaml),
      .help = "show: the file of a preset, a start for one of your own"},
-    {"json", QH_OPT_FLAG, offsetof(net_options, json), .help = "list: one JSON object on stdout"},
+    {"json", QH_OPT_FLAG, offsetof(net_options, json),
+     .help = "list, run: one JSON object on stdout"},
     {0}};
 
 /* A family of presets. */
@@ -43,7 +48,8 @@ static void help(FILE *out)
     qh_options_help(options, out);
     fprintf(out,
             "\nNAME is a preset of qhalo net list, or a FILE.yaml that describes a network or an\n"
-            "accelerator. show prints everything that will be applied.\n");
+            "accelerator. show prints everything that will be applied. run sends the flows of a\n"
+            "file through a network and tells when each finishes, and what the links carried.\n");
 }
 
 static void list_text(void)
@@ -146,6 +152,59 @@ static qh_status show(const net_options *o, const char *name)
     return qh_accelerator_describes(name) ? show_accelerator(name) : show_network(name, o->devices);
 }
 
+/* An option that is for another of the three. */
+static qh_status refuse(const char *option, bool given, const char *its, const char *here)
+{
+    if (!given)
+        return QH_OK;
+    return qh_fail(QH_EUSAGE, "--%s: is for net %s, not for net %s", option, its, here);
+}
+
+static qh_status do_list(const net_options *o, const qh_args *args)
+{
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "net", 1, "list"));
+    QH_TRY(st, refuse("yaml", o->yaml, "show NAME", "list"));
+    QH_TRY(st, refuse("devices", o->devices, "show NAME", "list"));
+    QH_TRY(st, refuse("net", o->net, "run FILE", "list"));
+    if (o->json)
+        QH_TRY(st, list_json());
+    else
+        list_text();
+out:
+    return st;
+}
+
+static qh_status do_show(const net_options *o, const qh_args *args)
+{
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "net", 2, "show NAME"));
+    QH_TRY(st, refuse("json", o->json, "list and net run", "show, which is for reading"));
+    QH_TRY(st, refuse("net", o->net, "run FILE", "show"));
+    QH_TRY(st, show(o, args->operand[1]));
+out:
+    return st;
+}
+
+static qh_status do_run(const net_options *o, const qh_args *args)
+{
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "net", 2, "run FILE.json"));
+    QH_TRY(st, refuse("yaml", o->yaml, "show NAME", "run"));
+    QH_TRY(st, refuse("devices", o->devices, "show NAME", "run, whose file says"));
+    QH_TRY(st, qh_net_run(args->operand[1], o->net, o->json));
+out:
+    return st;
+}
+
+static const struct {
+    const char *name;
+    qh_status (*run)(const net_options *o, const qh_args *args);
+} parts[] = {{"list", do_list}, {"show", do_show}, {"run", do_run}};
+
 static qh_status run(int argc, char **argv)
 {
     net_options o = {0};
@@ -154,26 +213,18 @@ static qh_status run(int argc, char **argv)
     qh_status st;
 
     QH_TRY(st, qh_args_read(&args, argc, argv));
-    if (args.n_operands > 0 && strcmp(args.operand[0], "list") == 0) {
-        QH_TRY(st, qh_args_want(&args, "net", 1, "list"));
-        if (o.yaml || o.devices)
-            QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: is for net show NAME; net list lists names",
-                               o.yaml ? "yaml" : "devices"));
-        if (o.json)
-            QH_TRY(st, list_json());
-        else
-            list_text();
-    } else if (args.n_operands > 0 && strcmp(args.operand[0], "show") == 0) {
-        QH_TRY(st, qh_args_want(&args, "net", 2, "show NAME"));
-        if (o.json)
-            QH_TRY(st, qh_fail(QH_EUSAGE, "--json: is for net list; net show is for reading"));
-        QH_TRY(st, show(&o, args.operand[1]));
-    } else if (args.n_operands > 0) {
-        st = qh_fail(QH_EUSAGE, "net: there is no '%s' here; it is list or show NAME",
-                     args.operand[0]);
-    } else {
-        st = qh_fail(QH_EUSAGE, "net: list or show NAME is missing; qhalo net --help says more");
+    if (args.n_operands == 0) {
+        st = qh_fail(QH_EUSAGE,
+                     "net: list, show NAME or run FILE is missing; qhalo net --help says more");
+        goto out;
     }
+    for (size_t i = 0; i < QH_COUNT(parts); i++)
+        if (strcmp(args.operand[0], parts[i].name) == 0) {
+            st = parts[i].run(&o, &args);
+            goto out;
+        }
+    st = qh_fail(QH_EUSAGE, "net: there is no '%s' here; it is list, show NAME or run FILE",
+                 args.operand[0]);
 out:
     qh_args_free(&args);
     return st;
@@ -181,8 +232,9 @@ out:
 
 const qh_command qh_cmd_net = {
     .name = "net",
-    .usage = "list [--json]\nshow NAME|FILE.yaml [--devices N] [--yaml]",
-    .about = "Lists and explains network models and accelerators.",
+    .usage = "list [--json]\nshow NAME|FILE.yaml [--devices N] [--yaml]\nrun FILE.json [--net "
+             "NAME|FILE.yaml] [--json]",
+    .about = "Lists, explains and runs network models.",
     .help = help,
     .run = run,
 };

@@ -23,9 +23,19 @@ def one_family(_):
     check('quantize-8' in out and 'spmm' not in out and '--quick' in out, out)
 
 
+def networks(_):
+    r = Run('bench', 'net', '--quick', '--json').json()
+    same(r['schema'], 'qhalo.bench-net/1', 'head')
+    names = [c['name'] for c in r['cases']]
+    check('posted-star-64' in names and 'rounds-two-level-64' in names, names)
+    for c in r['cases']:
+        check(c['seconds'] > 0 and abs(c['rate'] - c['flows'] / c['seconds']) < 1e-6 * c['rate'], c)
+    Run('bench', 'net', '--threads', '2', rc=2, says='--threads')
+
+
 def unknown_kernel(_):
     Run('bench', 'spmv', rc=2, says='spmv')
 
 
 if __name__ == '__main__':
-    sys.exit(main([quick_json, one_family, unknown_kernel]))
+    sys.exit(main([quick_json, one_family, networks, unknown_kernel]))

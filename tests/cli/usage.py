@@ -61,7 +61,7 @@ WRONG = [
     (['data', 'info', GRAPH, '-o', 'x.qhd'], 2, r'^qhalo: -o: is for data synth'),
     (['net', 'show', 'switch-10g', '--json'], 2, r'^qhalo: --json: is for net list'),
     (['net', 'list', '--yaml'], 2, r'^qhalo: --yaml: is for net show'),
-    (['net'], 2, r'^qhalo: net: list or show NAME is missing'),
+    (['net'], 2, r'^qhalo: net: list, show NAME or run FILE is missing'),
     (['net', 'lst'], 2, r"^qhalo: net: there is no 'lst'"),
     (['net', 'show'], 2, r'^qhalo: net: NAME is missing'),
     (['net', 'show', 'no-such'], 2, r'no-such'),

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""net run: the golden max-min answers, files of all kinds, and files that are wrong."""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+from support import Run, check, close, main, same, write  # noqa: E402
+
+SHARED = os.environ.get('QHALO_SHARED', '')
+LINKS = [{'id': 'a', 'bandwidth_Bps': 1e9, 'latency_s': 1e-6},
+         {'id': 'b', 'bandwidth': '16Gbit/s', 'latency': '2us'}]
+ROUTES = [{'src': 0, 'dst': 1, 'links': ['a']}, {'src': 0, 'dst': 2, 'links': ['a', 'b']}]
+FLOWS = [{'id': 0, 'src': 0, 'dst': 1, 'bytes': 1000000},
+         {'id': 'x', 'src': 0, 'dst': 2, 'bytes': 1000000, 'earliest_start': 0.0},
+         {'id': 2, 'src': 0, 'dst': 1, 'bytes': 0, 'after': [0, 'x']}]
+
+
+def scenario(folder, **changes):
+    s = {'links': LINKS, 'routes': ROUTES, 'flows': FLOWS, **changes}
+    return write(folder, 'scenario.json', json.dumps(s, indent=1))
+
+
+def golden(folder):
+    """Every finish time of the exact solution, to 1e-9 relative or 1 ps."""
+    path = SHARED + '/golden/maxmin_golden.json'
+    if not os.path.exists(path):
+        print('note: no golden file')
+        return
+    with open(path, encoding='utf-8') as f:
+        scenarios = json.load(f)['scenarios']
+    check(len(scenarios) >= 10, 'few scenarios')
+    for s in scenarios:
+        got = Run('net', 'run', write(folder, 's.json', json.dumps(s)), '--json').json()
+        same([f['id'] for f in got['flows']], [f['id'] for f in s['flows']], s['name'])
+        for f, wanted in zip(got['flows'], s['flows']):
+            for mine, theirs in [('finish', 'finish_exact'), ('finish', 'finish_simgrid'),
+                                 ('start', 'start')]:
+                off = abs(f[mine] - wanted[theirs])
+                check(off <= max(1e-9 * wanted[theirs], 1.001e-12),
+                      f"{s['name']}: flow {f['id']}: {mine} {f[mine]}, not {wanted[theirs]}")
+        check(abs(got['makespan'] - s['makespan_exact']) <= 1e-9 * s['makespan_exact'], s['name'])
+        crossing = {l['id']: 0 for l in s['links']}
+        routes = {(r['src'], r['dst']): r['links'] for r in s['routes']}
+        for f in s['flows']:
+            for link in routes[f['src'], f['dst']]:
+                crossing[link] += f['bytes']
+        same({l['id']: l['bytes'] for l in got['links']}, crossing, 'bytes of links')
+        for l in got['links']:
+            check(0 <= l['utilisation'] <= 1 + 1e-9, str(l))
+
+
+def two_flows(folder):
+    """Both share link a: 1 MB each at 0.5 GB/s, the second a little later and alone at the end."""
+    r = Run('net', 'run', scenario(folder), '--json').json()
+    same((r['schema'], [f['id'] for f in r['flows']]), ('qhalo.flows/1', [0, 'x', 2]), 'head')
+    finish = [f['finish'] for f in r['flows']]
+    close(finish[0], 1e-6 + 2e-6 + (1000000 - 2000) / 0.5e9, 'first')
+    close(finish[1], finish[0] + 2000 / 1e9, 'second')
+    close(r['flows'][2]['start'], finish[1], 'start of the third')
+    close(finish[2], finish[1] + 1e-6, 'third')
+    close(r['makespan'], finish[2], 'makespan')
+    same([(l['id'], l['bytes']) for l in r['links']], [('a', 2000000), ('b', 1000000)], 'links')
+    close(r['links'][0]['utilisation'], 2e6 / 1e9 / finish[2], 'utilisation')
+    text = Run('net', 'run', scenario(folder)).out
+    check('makespan' in text and 'utilisation' in text and 'flow' in text, text)
+
+
+def another_network(folder):
+    """--net stands in place of the file's links, which need not be there."""
+    bare = write(folder, 'bare.json', json.dumps({'flows': FLOWS}))
+    for name in ['switch-10g', 'wan']:
+        a = Run('net', 'run', scenario(folder), '--net', name, '--json').json()
+        same(a, Run('net', 'run', bare, '--net', name, '--json').json(), name)
+    Run('net', 'run', bare, rc=2, says='has no links and routes')
+    same(Run('net', 'run', bare, '--net', 'wan', '--json').json()['links'], [], 'links of alphabeta')
+    star = write(folder, 'star.yaml', 'model: fairshare\ntopology: star\n'
+                                      'link: {latency: 1us, bandwidth: 1GB/s}\n')
+    r = Run('net', 'run', bare, '--net', star, '--json').json()
+    close(r['makespan'], 2e-6 + 2e-3 + 2e-6, 'star')
+    same(r['links'][0], {'id': 'device 0 out', 'bytes': 2000000,
+                         'utilisation': r['links'][0]['utilisation']}, 'first link')
+
+
+def nothing(folder):
+    r = Run('net', 'run', scenario(folder, flows=[]), '--json').json()
+    same((r['flows'], r['makespan']), ([], 0), 'no flows')
+
+
+def bad_files(folder):
+    """One line with the file and the line, whatever is wrong."""
+    def flow(**changes):
+        return {'flows': [{**FLOWS[0], **changes}]}
+    def link(**changes):
+        return {'links': [{**LINKS[0], **changes}, LINKS[1]]}
+    rows = [
+        (flow(src=1), 'no route from device 1|to itself'),
+        (flow(src=2, dst=0), 'no route from device 2 to device 0'),
+        (flow(src=7), r'scenario.json:\d+: src: .*7'),
+        (flow(bytes=-1), r'scenario.json:\d+: bytes'),
+        (flow(bytes='many'), r'scenario.json:\d+: bytes'),
+        (flow(after=[9]), r"scenario.json:\d+: after names flow '9'"),
+        (flow(after=[0]), 'circle'),
+        (flow(after=7), "'after' is to be a list"),
+        (flow(byte=1), "scenario.json:.*did you mean 'bytes'"),
+        (flow(earliest_start=-1.0), 'earliest_start'),
+        ({'flows': [FLOWS[0], FLOWS[0]]}, r"flow '0' is there twice \(first at"),
+        ({'flows': 3}, "'flows' is to be a list"),
+        ({'flws': []}, "did you mean 'flows'"),
+        (link(bandwidth_Bps=0), r'scenario.json:\d+: bandwidth_Bps'),
+        (link(latency_s=-1e-6), r'scenario.json:\d+: latency_s'),
+        (link(id='b'), r"link 'b' is there twice"),
+        (link(bandwidth='1GB/s'), 'say the same'),
+        (link(latencys=1), "did you mean 'latency"),
+        ({'links': []}, "there is no link 'a'"),
+        ({'routes': [{'src': 0, 'dst': 1, 'links': ['c']}]}, r"scenario.json:\d+: there is no link"),
+        ({'routes': [{'src': 0, 'dst': 1, 'links': []}]}, 'at least one'),
+        ({'routes': [{'src': 0, 'dst': 1, 'links': ['a', 'a']}]}, 'twice'),
+        ({'routes': [ROUTES[0], ROUTES[0]]}, 'a second route'),
+        ({'routes': [{'src': 0, 'dst': 0, 'links': ['a']}]}, 'to itself'),
+        ({'devices': 2}, r'scenario.json:\d+: dst'),
+    ]
+    for changes, says in rows:
+        Run('net', 'run', scenario(folder, **changes), rc=3, says=says)
+    Run('net', 'run', write(folder, 'x.json', '{"flows": [}'), rc=3, says='x.json:1')
+    Run('net', 'run', folder + '/none.json', rc=3, says='none.json')
+    Run('net', 'run', rc=2, says='FILE')
+    Run('net', 'run', scenario(folder), '--devices', '3', rc=2, says='--devices')
+    Run('net', 'run', scenario(folder), '--net', 'switch-10', rc=2, says='did you mean')
+
+
+if __name__ == '__main__':
+    sys.exit(main([golden, two_flows, another_network, nothing, bad_files]))
