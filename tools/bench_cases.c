@@ -15,6 +15,7 @@ void qh_bench_data_free(qh_bench_data *d)
     qh_mem_free((void *)(uintptr_t)d->graph.col);
     qh_mem_free((void *)(uintptr_t)d->graph.val);
     qh_mem_free(d->node);
+    qh_mem_free(d->column);
     qh_mem_free(d->mean);
     qh_mem_free(d->rstd);
     qh_mem_free(d->bytes);
@@ -22,7 +23,7 @@ void qh_bench_data_free(qh_bench_data *d)
     qh_bench_assign_free(d->assign);
     d->assign = NULL;
     d->graph = (qh_csr){0};
-    d->node = NULL;
+    d->node = d->column = NULL;
     d->mean = d->rstd = d->partial = NULL;
     d->bytes = NULL;
 }
@@ -63,13 +64,12 @@ out:
     return st;
 }
 
-/* Chunks of rows over the team. */
-static void each_chunk(qh_bench_data *d, void (*fn)(void *ctx, int64_t item))
+void qh_bench_chunks(qh_bench_data *d, void (*fn)(void *ctx, int64_t item))
 {
     qh_team_run(d->team, (d->in.rows + CHUNK - 1) / CHUNK, fn, d);
 }
 
-static qh_rows chunk_at(const qh_bench_data *d, int64_t item)
+qh_rows qh_bench_chunk(const qh_bench_data *d, int64_t item)
 {
     int64_t first = item * CHUNK, end = first + CHUNK;
 
@@ -172,14 +172,14 @@ static qh_status gemm_narrow(qh_bench_data *d, double *work)
 static void gemm_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
 
     d->kernels->gemm_nn(d->in, d->weight, NULL, rows.first, rows.end, d->out, false);
 }
 
 static void run_gemm(qh_bench_data *d)
 {
-    each_chunk(d, gemm_item);
+    qh_bench_chunks(d, gemm_item);
 }
 
 /* One product a thread; the rows of in and out are shared out as in the other cases. */
@@ -228,7 +228,7 @@ out:
 static void forward_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
     qh_hidden h = hidden_of(d);
 
     d->kernels->hidden_forward(&h, d->in, rows.first, rows.end, d->out, d->mean, d->rstd, d->bytes,
@@ -238,7 +238,7 @@ static void forward_item(void *ctx, int64_t item)
 static void backward_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
     float *partial = d->partial + item * 2 * COLS;
     qh_hidden h = hidden_of(d);
 
@@ -249,17 +249,17 @@ static void backward_item(void *ctx, int64_t item)
 /* Dropout is in place: over the runs zeros spread and what is left grows, which costs the same. */
 static void run_forward(qh_bench_data *d)
 {
-    each_chunk(d, forward_item);
+    qh_bench_chunks(d, forward_item);
 }
 
 static void run_backward(qh_bench_data *d)
 {
-    each_chunk(d, backward_item);
+    qh_bench_chunks(d, backward_item);
 }
 
 /* --- packing --- */
 
-static qh_status pack_new(qh_bench_data *d, double *work)
+qh_status qh_bench_pack_new(qh_bench_data *d, double *work)
 {
     int64_t rows = scaled(d, PACK_ROWS);
     qh_status st;
@@ -276,7 +276,7 @@ out:
 static void quantize_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
     float inverse = (float)((1 << d->width) - 1) / 2;
 
     for (int64_t r = rows.first; r < rows.end; r++)
@@ -287,7 +287,7 @@ static void quantize_item(void *ctx, int64_t item)
 static void dequantize_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
 
     for (int64_t r = rows.first; r < rows.end; r++)
         d->kernels->dequantize(d->bytes + r * COLS * d->width / 8, COLS, d->width, -1, 0.01F,
@@ -297,7 +297,7 @@ static void dequantize_item(void *ctx, int64_t item)
 static void min_max_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
 
     for (int64_t r = rows.first; r < rows.end; r++) {
         float *o = qh_mat_row(d->out, r);
@@ -309,7 +309,7 @@ static void min_max_item(void *ctx, int64_t item)
 static void copy_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
 
     for (int64_t r = rows.first; r < rows.end; r++)
         d->kernels->copy(qh_mat_row(d->in, r), COLS, qh_mat_row(d->out, r));
@@ -318,7 +318,7 @@ static void copy_item(void *ctx, int64_t item)
 static void memcpy_item(void *ctx, int64_t item)
 {
     qh_bench_data *d = ctx;
-    qh_rows rows = chunk_at(d, item);
+    qh_rows rows = qh_bench_chunk(d, item);
 
     memcpy(qh_mat_row(d->out, rows.first), qh_mat_row(d->in, rows.first),
            (size_t)((rows.end - rows.first) * d->in.ld) * sizeof(float));
@@ -336,27 +336,27 @@ static qh_status memcpy_new(qh_bench_data *d, double *work)
 
 static void run_quantize(qh_bench_data *d)
 {
-    each_chunk(d, quantize_item);
+    qh_bench_chunks(d, quantize_item);
 }
 
 static void run_dequantize(qh_bench_data *d)
 {
-    each_chunk(d, dequantize_item);
+    qh_bench_chunks(d, dequantize_item);
 }
 
 static void run_min_max(qh_bench_data *d)
 {
-    each_chunk(d, min_max_item);
+    qh_bench_chunks(d, min_max_item);
 }
 
 static void run_copy(qh_bench_data *d)
 {
-    each_chunk(d, copy_item);
+    qh_bench_chunks(d, copy_item);
 }
 
 static void run_memcpy(qh_bench_data *d)
 {
-    each_chunk(d, memcpy_item);
+    qh_bench_chunks(d, memcpy_item);
 }
 
 const qh_bench_case qh_bench_cases[] = {
@@ -366,14 +366,20 @@ const qh_bench_case qh_bench_cases[] = {
     {"gemm-narrow", "[200k x 256] [256 x 40]", QH_BENCH_SGEMM, 0, gemm_narrow, run_gemm},
     {"hidden-forward", "dropout, norm, ReLU", QH_BENCH_MEMCPY, 0, hidden_new, run_forward},
     {"hidden-backward", "and back", QH_BENCH_MEMCPY, 0, hidden_new, run_backward},
-    {"min-max", "range of each row", QH_BENCH_MEMCPY, 0, pack_new, run_min_max},
-    {"quantize-8", "stochastic, packed", QH_BENCH_MEMCPY, 8, pack_new, run_quantize},
-    {"quantize-4", "", QH_BENCH_MEMCPY, 4, pack_new, run_quantize},
-    {"quantize-2", "", QH_BENCH_MEMCPY, 2, pack_new, run_quantize},
-    {"dequantize-8", "", QH_BENCH_MEMCPY, 8, pack_new, run_dequantize},
-    {"dequantize-4", "", QH_BENCH_MEMCPY, 4, pack_new, run_dequantize},
-    {"dequantize-2", "", QH_BENCH_MEMCPY, 2, pack_new, run_dequantize},
-    {"copy", "row by row", QH_BENCH_MEMCPY, 0, pack_new, run_copy},
+    {"min-max", "range of each row", QH_BENCH_MEMCPY, 0, qh_bench_pack_new, run_min_max},
+    {"quantize-8", "stochastic, packed", QH_BENCH_MEMCPY, 8, qh_bench_pack_new, run_quantize},
+    {"quantize-4", "", QH_BENCH_MEMCPY, 4, qh_bench_pack_new, run_quantize},
+    {"quantize-2", "", QH_BENCH_MEMCPY, 2, qh_bench_pack_new, run_quantize},
+    {"dequantize-8", "", QH_BENCH_MEMCPY, 8, qh_bench_pack_new, run_dequantize},
+    {"dequantize-4", "", QH_BENCH_MEMCPY, 4, qh_bench_pack_new, run_dequantize},
+    {"dequantize-2", "", QH_BENCH_MEMCPY, 2, qh_bench_pack_new, run_dequantize},
+    {"mask-2", "half of the columns", QH_BENCH_MEMCPY, 2, qh_bench_ratio_new, qh_bench_mask},
+    {"mask-16", "", QH_BENCH_MEMCPY, 16, qh_bench_ratio_new, qh_bench_mask},
+    {"unmask-2", "and back", QH_BENCH_MEMCPY, 2, qh_bench_ratio_new, qh_bench_unmask},
+    {"unmask-16", "", QH_BENCH_MEMCPY, 16, qh_bench_ratio_new, qh_bench_unmask},
+    {"topk-2", "the largest half", QH_BENCH_MEMCPY, 2, qh_bench_ratio_new, qh_bench_topk},
+    {"topk-16", "", QH_BENCH_MEMCPY, 16, qh_bench_ratio_new, qh_bench_topk},
+    {"copy", "row by row", QH_BENCH_MEMCPY, 0, qh_bench_pack_new, run_copy},
     {"assign-groups", "8 devices, 11k groups of 100", QH_BENCH_SORT, 0, qh_bench_groups_new,
      qh_bench_assign_run},
     {"assign-messages", "8 devices, 1M messages", QH_BENCH_SORT, 0, qh_bench_messages_new,

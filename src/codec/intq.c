@@ -214,6 +214,7 @@ static int64_t mixed_bytes(const qh_codec *c, const qh_block *b)
 
 const qh_codec_ops qh_codec_int = {
     .name = "int",
+    .argument = "B",
     .help = "int:B, stochastic integers of B = 1 to 8 bits, scale and zero point a row",
     .configure = configure,
     .width = uniform_width,

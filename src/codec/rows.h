@@ -46,6 +46,9 @@ void qh_half_decode(qh_half half, const qh_block *b, const uint8_t *in, int64_t 
                     qh_mat out);
 
 extern const qh_codec_ops qh_codec_fp32, qh_codec_bf16, qh_codec_fp16, qh_codec_int, qh_codec_mixed,
-    qh_codec_drop;
+    qh_codec_mask, qh_codec_topk, qh_codec_drop;
+
+/* The argument of codecs that take a ratio: R of mask:R, or none. */
+qh_status qh_ratio_configure(qh_codec *c, const char *argument);
 
 #endif

@@ -120,6 +120,16 @@ typedef struct qh_kernels {
     void (*from_fp16)(const uint16_t *x, int64_t n, float *out);
     /* memcpy of n floats that may go past the cache (out is not read soon). */
     void (*copy)(const float *x, int64_t n, float *out);
+
+    /* --- some columns of a row; to the bit on every backend --- */
+    /* out[i] = x[column[i]], i in 0..n. */
+    void (*gather_cols)(const float *x, const int32_t *column, int64_t n, float *out);
+    /* out[0..n_cols) = 0, but out[column[i]] = scale * x[i], i in 0..n, column rising. */
+    void (*scatter_cols)(const float *x, const int32_t *column, int64_t n, float scale,
+                         int64_t n_cols, float *out);
+    /* The k-th largest of |x[0]|, ..., |x[n-1]|, as the bits of that float: they rise as it does.
+     * 1 <= k <= n, x finite. */
+    uint32_t (*kth_magnitude)(const float *x, int64_t n, int64_t k);
 } qh_kernels;
 
 /* "ref" or "fast"; NULL for another name. "fast" picks the best instruction set of this CPU. */

@@ -35,6 +35,10 @@ void FAST(from_bf16)(const uint16_t *x, int64_t n, float *out);
 void FAST(to_fp16)(const float *x, int64_t n, uint16_t *out);
 void FAST(from_fp16)(const uint16_t *x, int64_t n, float *out);
 void FAST(copy)(const float *x, int64_t n, float *out);
+void FAST(gather_cols)(const float *x, const int32_t *column, int64_t n, float *out);
+void FAST(scatter_cols)(const float *x, const int32_t *column, int64_t n, float scale,
+                        int64_t n_cols, float *out);
+uint32_t FAST(kth_magnitude)(const float *x, int64_t n, int64_t k);
 
 /* Their table, a symbol for each set: qh_fast_v4_table, ... */
 extern const qh_kernels FAST(table);

@@ -34,4 +34,7 @@ const qh_kernels FAST(table) = {
     .to_fp16 = FAST(to_fp16),
     .from_fp16 = FAST(from_fp16),
     .copy = FAST(copy),
+    .gather_cols = FAST(gather_cols),
+    .scatter_cols = FAST(scatter_cols),
+    .kth_magnitude = FAST(kth_magnitude),
 };

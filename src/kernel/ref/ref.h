@@ -46,6 +46,11 @@ void qh_ref_to_fp16(const float *x, int64_t n, uint16_t *out);
 void qh_ref_from_fp16(const uint16_t *x, int64_t n, float *out);
 void qh_ref_copy(const float *x, int64_t n, float *out);
 
+void qh_ref_gather_cols(const float *x, const int32_t *column, int64_t n, float *out);
+void qh_ref_scatter_cols(const float *x, const int32_t *column, int64_t n, float scale,
+                         int64_t n_cols, float *out);
+uint32_t qh_ref_kth_magnitude(const float *x, int64_t n, int64_t k);
+
 extern const qh_kernels qh_kernels_ref;
 
 #endif

@@ -36,4 +36,7 @@ const qh_kernels qh_kernels_ref = {
     .to_fp16 = qh_ref_to_fp16,
     .from_fp16 = qh_ref_from_fp16,
     .copy = qh_ref_copy,
+    .gather_cols = qh_ref_gather_cols,
+    .scatter_cols = qh_ref_scatter_cols,
+    .kth_magnitude = qh_ref_kth_magnitude,
 };

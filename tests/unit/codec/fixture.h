@@ -21,8 +21,8 @@ typedef struct fixture {
     qh_block_index index;
     qh_mat rows, back; /* what is sent, what arrives */
     uint8_t *width;
-    int32_t *node;
-    uint8_t *wire; /* of block.bytes, guards before and after */
+    int32_t *node, *column; /* column: of the mask, [n_cols] */
+    uint8_t *wire;          /* of block.bytes, guards before and after */
     uint8_t *memory;
     int64_t bytes;
 } fixture;
@@ -35,6 +35,27 @@ static inline qh_codec make_codec(const char *text, qh_params_format params, con
     ck_assert_ptr_nonnull(k);
     ck_assert_msg(qh_codec_init(text, params, k, &c) == QH_OK, "%s", qh_error_text());
     return c;
+}
+
+/* A codec under a mask: ratio as mask:R has it. */
+static inline qh_codec covered_codec(const char *text, double ratio, qh_params_format params,
+                                     const char *kernels)
+{
+    qh_codec c = make_codec(text, params, kernels);
+
+    ck_assert_int_eq(qh_codec_cover(&c), QH_OK);
+    c.ratio = ratio;
+    return c;
+}
+
+/* The block as one thread has it that works on rows from i0 on, at the same time as others. */
+static inline qh_block block_from(const fixture *t, int64_t i0)
+{
+    qh_block b = t->block;
+
+    if (b.scratch)
+        b.scratch += i0 * b.n_kept;
+    return b;
 }
 
 /* Room for the block's bytes, all of them set to something else than a codec would. */
@@ -67,9 +88,17 @@ static inline void fixture_init(fixture *t, qh_codec codec, int64_t n, int64_t d
     }
     t->block = (qh_block){.n_rows = n, .n_cols = d};
     t->block.key = qh_rand_key(5, QH_RAND_QUANTIZE, 3, 1, 0);
-    if (codec.ops->takes_widths) {
+    if (codec.ops->takes_ratio) {
+        t->block.n_kept = qh_kept_columns(d, codec.ratio);
+        ck_assert_int_eq(QH_NEW_ARRAY(&t->column, d), QH_OK);
+        ck_assert_int_eq(QH_NEW_ARRAY(&t->block.scratch, n * t->block.n_kept), QH_OK);
+        qh_mask_draw(qh_rand_key(5, QH_RAND_MASK, 3, 1, 0), d, t->block.n_kept, t->column);
+        t->block.column = t->column;
+    }
+    if (qh_codec_takes_widths(&codec)) {
         ck_assert_int_eq(qh_block_index_init(n, &t->index), QH_OK);
-        qh_block_index_set(&t->index, d, t->width, codec.params);
+        qh_block_index_set(&t->index, codec.ops->takes_ratio ? t->block.n_kept : d, t->width,
+                           codec.params);
         t->block.width = t->width;
         t->block.index = &t->index;
     }
@@ -89,6 +118,8 @@ static inline void fixture_fini(fixture *t)
 {
     qh_mem_free(t->memory);
     qh_block_index_fini(&t->index);
+    qh_mem_free(t->block.scratch);
+    qh_mem_free(t->column);
     qh_mem_free(t->width);
     qh_mem_free(t->node);
     qh_mat_free(&t->back);

@@ -3,18 +3,30 @@
 #include "tests/unit/codec/fixture.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 static const int64_t sizes[] = {0, 1, 7, 8, 9, 31}, columns[] = {1, 3, 64, 65, 129};
 
-/* The registry's members; int stands for its eight widths. */
-static const char *const texts[] = {"fp32",  "bf16",  "fp16",  "int:1", "int:2", "int:3", "int:4",
-                                    "int:5", "int:6", "int:7", "int:8", "mixed", "drop"};
+/* The registry's members, int for its eight widths; "mask:2.5/int:4" is a mask over int:4. */
+static const char *const texts[] = {
+    "fp32",           "bf16",         "fp16",         "int:1",       "int:2",  "int:3",
+    "int:4",          "int:5",        "int:6",        "int:7",       "int:8",  "mixed",
+    "mask:1",         "mask:2.5",     "mask:1000",    "topk:1",      "topk:3", "topk:1000",
+    "mask:2.5/int:4", "mask:1/int:2", "mask:4/mixed", "mask:3/bf16", "drop"};
+
+static qh_codec codec_of(const char *text, qh_params_format params, const char *kernels)
+{
+    const char *over = strchr(text, '/');
+
+    return over ? covered_codec(over + 1, strtod(text + strlen("mask:"), NULL), params, kernels)
+                : make_codec(text, params, kernels);
+}
 
 #define FOR_EVERY_CODEC                                                                            \
     for (size_t k_ = 0; k_ < QH_COUNT(kernel_names); k_++)                                         \
         for (size_t f_ = 0; f_ < QH_COUNT(formats); f_++)                                          \
             for (size_t c_ = 0; c_ < QH_COUNT(texts); c_++)
-#define THIS_CODEC make_codec(texts[c_], formats[f_], kernel_names[k_])
+#define THIS_CODEC codec_of(texts[c_], formats[f_], kernel_names[k_])
 
 START_TEST(every_member_is_complete_and_tested)
 {
@@ -24,6 +36,7 @@ START_TEST(every_member_is_complete_and_tested)
         bool listed = false;
 
         ck_assert(ops->name && ops->help && ops->width && ops->bytes && ops->encode && ops->decode);
+        ck_assert((ops->argument != NULL) == (ops->configure != NULL));
         for (size_t c = 0; c < QH_COUNT(texts); c++)
             listed = listed || strncmp(texts[c], ops->name, strlen(ops->name)) == 0;
         ck_assert_msg(listed, "codec %s is in no test", ops->name);
@@ -109,6 +122,8 @@ START_TEST(gather_and_pieces)
                 ck_assert_mem_eq(y, qh_mat_row(gathered.rows, i), D * sizeof(float));
             for (int64_t j = 0; j < D && t.codec.ops->silent; j++)
                 ck_assert(x[j] == 0);
+            if (t.codec.ops->takes_ratio && t.codec.ratio == 1 && qh_codec_width(&t.codec) == 32)
+                ck_assert_mem_eq(y, qh_mat_row(gathered.rows, i), D * sizeof(float));
         }
         fixture_fini(&gathered);
         fixture_fini(&t);
@@ -123,9 +138,9 @@ static void encode_piece(void *ctx, int64_t item)
     fixture *t = ctx;
     int64_t i0 = item * PIECE, i1 = i0 + PIECE < t->block.n_rows ? i0 + PIECE : t->block.n_rows;
     int64_t bad = -1;
-    qh_status st =
-        t->codec.ops->encode(&t->codec, &t->block, qh_mat_sub(t->rows, (qh_rows){i0, i1}), NULL,
-                             t->node, i0, i1, t->wire, &bad);
+    qh_block b = block_from(t, i0);
+    qh_status st = t->codec.ops->encode(&t->codec, &b, qh_mat_sub(t->rows, (qh_rows){i0, i1}), NULL,
+                                        t->node, i0, i1, t->wire, &bad);
 
     QH_ASSERT(st == QH_OK);
 }
@@ -134,8 +149,9 @@ static void decode_piece(void *ctx, int64_t item)
 {
     fixture *t = ctx;
     int64_t i0 = item * PIECE, i1 = i0 + PIECE < t->block.n_rows ? i0 + PIECE : t->block.n_rows;
+    qh_block b = block_from(t, i0);
 
-    t->codec.ops->decode(&t->codec, &t->block, t->wire, t->node, i0, i1,
+    t->codec.ops->decode(&t->codec, &b, t->wire, t->node, i0, i1,
                          qh_mat_sub(t->back, (qh_rows){i0, i1}));
 }
 
@@ -245,13 +261,17 @@ END_TEST
 
 START_TEST(names_and_arguments)
 {
-    static const char *const wrong[] = {"",       "int",   "int:",   "int:0", "int:9",
-                                        "int:44", "int:x", "fp32:1", "fp64",  "mixed:2",
-                                        "drop:1", "in:4",  "fp",     "int4",  "int:-1"};
+    static const char *const wrong[] = {
+        "",         "int",       "int:",    "int:0",    "int:9",     "int:44",  "int:x",
+        "fp32:1",   "fp64",      "mixed:2", "drop:1",   "in:4",      "fp",      "int4",
+        "int:-1",   "mask:",     "mask:0",  "mask:0.5", "mask:-1",   "mask:x",  "mask:nan",
+        "mask:inf", "mask:1e10", "mask:2x", "topk:",    "topk:0.99", "topk:1,5"};
     static const struct {
         const char *text;
         int width;
-    } right[] = {{"fp32", 32}, {"bf16", 16}, {"fp16", 16}, {"int:1", 1}, {"int:8", 8}, {"drop", 0}};
+    } right[] = {{"fp32", 32}, {"bf16", 16},     {"fp16", 16},   {"int:1", 1},
+                 {"int:8", 8}, {"drop", 0},      {"mask:1", 32}, {"mask:2.5", 32},
+                 {"mask", 32}, {"topk:1e9", 32}, {"topk", 32}};
     const qh_kernels *k = qh_kernels_find("ref");
     qh_codec c = {.bits = 77};
 
@@ -260,7 +280,10 @@ START_TEST(names_and_arguments)
         ck_assert_int_eq(c.bits, 77);
         ck_assert_msg(strstr(qh_error_text(), "--codec: "), "%s", qh_error_text());
     }
+    ck_assert_int_eq(qh_codec_init("int", QH_PARAMS_BF16, k, &c), QH_EUSAGE);
     ck_assert_ptr_nonnull(strstr(qh_error_text(), "int:4"));
+    ck_assert_int_eq(qh_codec_init("none", QH_PARAMS_BF16, k, &c), QH_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(qh_error_text(), "int:B, mixed, mask:R, topk:R, drop"));
     for (size_t i = 0; i < QH_COUNT(right); i++) {
         ck_assert_int_eq(qh_codec_init(right[i].text, QH_PARAMS_BF16, k, &c), QH_OK);
         ck_assert_int_eq(qh_codec_width(&c), right[i].width);
