@@ -34,7 +34,7 @@ struct qh_meter {
     qh_traffic traffic;
     qh_totals totals;
     qh_status epoch_status; /* of the observer's epoch() */
-    int64_t bytes, messages, fp32_bytes;
+    int64_t bytes, messages, floats, fp32_bytes;
     qh_time fp32_coding; /* of the same messages, of all devices */
     int64_t bits_total[QH_N_WIDTHS];
     bool stop, interrupted;
@@ -98,6 +98,7 @@ static void add_send(qh_meter *m, const qh_record *r, qh_epoch_row *row)
     int64_t *bits = m->bits + (int64_t)(2 * r->layer + r->direction) * QH_N_WIDTHS;
 
     row->bytes += r->bytes;
+    row->floats += r->values;
     if (r->direction == QH_ASSIGNMENT) /* no messages */
         return;
     for (int i = 0; i < QH_N_WIDTHS; i++) {
@@ -128,6 +129,7 @@ static qh_status account(qh_meter *m, qh_epoch_row *row)
         row->mean_bits /= (double)row->messages;
     m->bytes += row->bytes;
     m->messages += row->messages;
+    m->floats += row->floats;
 out:
     return st;
 }
@@ -283,6 +285,7 @@ qh_status qh_meter_finish(qh_meter *m, qh_result *r)
     r->sim_end = m->totals.end;
     r->bytes_sent = m->bytes;
     r->messages = m->messages;
+    r->floats_sent = m->floats;
     r->fp32_bytes = m->fp32_bytes;
     r->fp32_coding = qh_seconds(m->fp32_coding);
     for (int i = 0; i < QH_N_WIDTHS; i++)

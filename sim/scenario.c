@@ -18,6 +18,7 @@ typedef struct scenario {
     qh_result *result;
     qh_train_settings train;
     qh_bits_state *bits_state;   /* owned */
+    qh_rate *rate;               /* owned; NULL: no schedule */
     int32_t *part;               /* owned */
     qh_layout *layout;           /* owned */
     qh_netmodel *net;            /* owned; NULL for one device */
@@ -153,12 +154,16 @@ static qh_status build(scenario *c)
 {
     const qh_settings *s = c->settings;
     int n = (int)s->devices;
+    qh_parts parts = {0};
     qh_status st;
 
     QH_TRY(st, qh_scenario_training(s, c->dataset, qh_kernels_find("fast"), &c->train));
     if (c->train.assign && c->train.assign->open)
         QH_TRY(st, c->train.assign->open(&c->train.bits, &c->bits_state));
     c->train.bits_state = c->bits_state;
+    QH_TRY(st, qh_settings_parts(s, &parts));
+    QH_TRY(st, qh_parts_open_rate(s, &parts, &c->rate));
+    c->train.rate = c->rate;
     QH_TRY(st, qh_accelerator_open(s->accelerator, &c->accelerator));
     if (n > 1) /* a device alone has nobody to talk to */
         QH_TRY(st, qh_netmodel_open(s->net, n, &c->net));
@@ -185,6 +190,7 @@ static void dismantle(scenario *c)
     qh_mem_free(c->theta);
     qh_layout_free(c->layout);
     qh_mem_free(c->part);
+    qh_rate_close(c->rate);
     if (c->train.assign && c->train.assign->close)
         c->train.assign->close(c->bits_state);
 }

@@ -32,6 +32,8 @@ typedef struct qh_settings {
     int64_t assign_every, group_size;
     double lambda;
     bool overlap;
+    char *rate_schedule;
+    bool mask_rescale, error_feedback;
     char *stale, *boundary_sample, *skip_bound; /* numbers; NULL: the method's */
     double smooth;
     int64_t skip_age;
@@ -58,11 +60,17 @@ void qh_settings_fini(qh_settings *s);
 typedef struct qh_parts {
     const char *codec, *strategy; /* borrowed from the settings or from the method */
     const char *assign;           /* bit assigner; NULL: the codec has one width */
+    char rate[QH_PART_BYTES];     /* schedule; "": the codec's own ratio, if it has one */
+    const char *rate_where;       /* the option that the schedule comes from */
+    bool error_feedback;
     qh_relax relax;
 } qh_parts;
 
 /* QH_EUSAGE for an unknown method. */
 qh_status qh_settings_parts(const qh_settings *s, qh_parts *out);
+
+/* Whether a part of the columns may travel alone, so that --mask-rescale says something. */
+bool qh_parts_have_mask(const qh_parts *p);
 
 /* What can be said of the settings without the data set: that models, methods, parts, partitioners,
  * networks and accelerators exist and their descriptions are good. For a front end that would spare
@@ -81,7 +89,7 @@ typedef struct qh_epoch_row {
     qh_epoch_metrics metrics;
     qh_time sim; /* duration: from the end of the epoch before to the end of this one */
     double compute_s, comm_s, exposed_comm_s, quant_s; /* mean over devices */
-    int64_t bytes, messages;
+    int64_t bytes, messages, floats; /* floats: numbers that the messages stand for */
     double mean_bits;
 } qh_epoch_row;
 
@@ -98,8 +106,8 @@ typedef struct qh_result {
     int64_t *inner_nodes;   /* owned, [devices] */
     qh_time sim_end;
     qh_breakdown_seconds mean, max; /* over devices, per epoch */
-    int64_t bytes_sent, messages,
-        fp32_bytes;         /* fp32_bytes: the same messages as vanilla sends them */
+    int64_t bytes_sent, messages, floats_sent;
+    int64_t fp32_bytes;     /* the same messages as vanilla sends them */
     double fp32_coding;     /* modeled seconds of packing and unpacking those, all devices */
     double net_bytes_per_s; /* of the slowest channel out of device 0, alone; 0: one device */
     int64_t bits_messages[QH_N_WIDTHS];

@@ -56,6 +56,7 @@ qh_status qh_settings_parts(const qh_settings *s, qh_parts *out)
                                         : m.codec,
                       .strategy = s->overlap ? "overlap" : m.strategy,
                       .assign = assign};
+    QH_TRY(st, qh_settings_rate(s, &m, out));
     QH_TRY(st, qh_settings_relax(s, &m, &out->relax));
 out:
     return st;
@@ -84,9 +85,18 @@ static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, q
                               codec);
         goto out;
     }
+    QH_TRY(st, qh_parts_cover(s, &parts, &t->codec));
+    t->error_feedback = parts.error_feedback;
     QH_TRY(st, qh_bits_parse("--bits", s->bits, &t->bits)); /* nonsense is, even where unused */
     if (assign)
         QH_TRY(st, qh_bits_choose("--assign", assign, &t->bits, &t->assign));
+    if (t->assign && t->assign->solve && parts.rate[0]) {
+        st = qh_fail(QH_EUSAGE,
+                     "%s: --assign %s chooses by the size of messages, which a rate changes; leave "
+                     "one of the two out",
+                     parts.rate_where, assign);
+        goto out;
+    }
     QH_TRY(st, qh_relax_check(t));
 out:
     return st;
@@ -148,11 +158,15 @@ qh_status qh_settings_check(const qh_settings *s)
     qh_train_settings t = {0};
     qh_accelerator *accelerator = NULL;
     qh_netmodel *net = NULL;
+    qh_rate *rate = NULL;
+    qh_parts parts = {0};
     char made_by[256];
     qh_status st;
 
     QH_TRY(st, check_model_name(s));
     QH_TRY(st, choose_parts(s, qh_kernels_find("fast"), &t));
+    QH_TRY(st, qh_settings_parts(s, &parts));
+    QH_TRY(st, qh_parts_open_rate(s, &parts, &rate));
     QH_TRY(st, check_kinds(s));
     QH_TRY(st, qh_accelerator_open(s->accelerator, &accelerator));
     QH_TRY(st, qh_netmodel_open(s->net, s->devices > 1 ? (int)s->devices : 0, &net));
@@ -160,6 +174,7 @@ qh_status qh_settings_check(const qh_settings *s)
         QH_TRY(st, qh_partition_made_by(s->partitioner, (qh_partition_request){0}, made_by,
                                         sizeof made_by));
 out:
+    qh_rate_close(rate);
     qh_netmodel_close(net);
     qh_accelerator_free(accelerator);
     return st;

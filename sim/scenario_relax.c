@@ -43,12 +43,13 @@ out:
  * no hold where each epoch has other messages. */
 static qh_status check_sample(const qh_train_settings *t)
 {
-    const char *other = t->relax.stale > 0           ? "late messages (--stale)"
-                        : t->relax.skip              ? "skipped blocks (--skip-bound)"
-                        : t->codec.ops->takes_widths ? "bit-widths by message (--assign)"
-                        : t->cache_features          ? "--cache-features"
-                        : t->codec.ops->silent       ? "a codec that sends nothing"
-                                                     : NULL;
+    const char *other = t->relax.stale > 0                 ? "late messages (--stale)"
+                        : t->relax.skip                    ? "skipped blocks (--skip-bound)"
+                        : qh_codec_takes_widths(&t->codec) ? "bit-widths by message (--assign)"
+                        : t->error_feedback                ? "--error-feedback"
+                        : t->cache_features                ? "--cache-features"
+                        : t->codec.ops->silent             ? "a codec that sends nothing"
+                                                           : NULL;
 
     if (t->relax.sample > 0 && other)
         return qh_fail(QH_EUSAGE,

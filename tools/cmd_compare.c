@@ -160,7 +160,7 @@ static const char *picture_title(const qh_comparison *c, char *buf, size_t room)
 }
 
 static qh_status curve_picture(const char *folder, const qh_comparison *c, const char *name,
-                               const char *column, const char *label)
+                               qh_axes axes)
 {
     qh_curve curves[QH_COUNT(((method_list *)0)->name)] = {{0}};
     char *svg = NULL, *run, title[512];
@@ -177,8 +177,7 @@ static qh_status curve_picture(const char *folder, const qh_comparison *c, const
         qh_mem_free(run);
         QH_TRY(st, st);
     }
-    QH_TRY(st,
-           qh_plot_curves(svg, picture_title(c, title, sizeof title), column, label, curves, n));
+    QH_TRY(st, qh_plot_curves(svg, picture_title(c, title, sizeof title), &axes, curves, n));
 out:
     for (int i = 0; i < n; i++)
         qh_mem_free(curves[i].csv);
@@ -196,8 +195,12 @@ static qh_status draw(const char *folder, const qh_comparison *c, const char *cs
                         csv);
         return QH_OK;
     }
-    QH_TRY(st, curve_picture(folder, c, "loss.svg", "loss", "training loss"));
-    QH_TRY(st, curve_picture(folder, c, "metric.svg", "test_metric", c->metric));
+    QH_TRY(st, curve_picture(folder, c, "loss.svg", (qh_axes){"loss", "training loss", 0, 0}));
+    QH_TRY(st, curve_picture(folder, c, "metric.svg", (qh_axes){"test_metric", c->metric, 0, 0}));
+    QH_TRY(st, curve_picture(folder, c, "floats.svg",
+                             (qh_axes){"test_metric", c->metric, "floats", "floats sent so far"}));
+    QH_TRY(st, curve_picture(folder, c, "bytes.svg",
+                             (qh_axes){"test_metric", c->metric, "bytes", "bytes sent so far"}));
     QH_TRY(st, qh_path_join(folder, "time.svg", &svg));
     QH_TRY(st, qh_plot_breakdown(svg, picture_title(c, title, sizeof title), csv));
 out:
@@ -296,7 +299,7 @@ out:
 /* Everything but what needs the data set, which may take long to load. */
 static qh_status check(const compare_options *o, qh_settings *s, const method_list *methods)
 {
-    bool uses_bits = false;
+    bool uses_bits = false, uses_mask = false;
     qh_parts parts = {0};
     qh_status st;
 
@@ -307,8 +310,10 @@ static qh_status check(const compare_options *o, qh_settings *s, const method_li
         QH_TRY(st, qh_settings_check(s));
         QH_TRY(st, qh_settings_parts(s, &parts));
         uses_bits = uses_bits || parts.assign;
+        uses_mask = uses_mask || qh_parts_have_mask(&parts);
     }
     qh_run_note_bits(&o->front, uses_bits);
+    qh_run_note_mask(s, uses_mask);
 out:
     return st;
 }
@@ -316,8 +321,9 @@ out:
 /* What would be one and the same for all methods, each under its name. */
 static qh_status refuse_parts(void *ctx, const char *where, const char *name, const char *text)
 {
-    static const char *const parts[] = {"codec", "assign",     "overlap",
-                                        "stale", "skip-bound", "boundary-sample"};
+    static const char *const parts[] = {"codec",         "assign",        "overlap",
+                                        "stale",         "skip-bound",    "boundary-sample",
+                                        "rate-schedule", "error-feedback"};
 
     (void)ctx;
     if (strcmp(name, "method") == 0)

@@ -105,6 +105,7 @@ static qh_status run(int argc, char **argv)
     qh_console_start(o.front.quiet);
     QH_TRY(st, qh_settings_parts(&s, &parts));
     qh_run_note_bits(&o.front, parts.assign != NULL);
+    qh_run_note_mask(&s, qh_parts_have_mask(&parts));
     QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
     qh_stop_arm();
     QH_TRY(st, train(&o, &s, args.operand[0], d));

@@ -48,6 +48,7 @@ void qh_comparison_add(qh_comparison *c, int64_t method, const qh_result *r)
         .sim_s = qh_seconds(r->sim_end) / epochs,
         .bytes = (double)r->bytes_sent / epochs,
         .messages = (double)r->messages / epochs,
+        .floats = (double)r->floats_sent / epochs,
         .compression = r->bytes_sent > 0 ? (double)r->fp32_bytes / (double)r->bytes_sent : NAN,
         .breakdown = r->mean,
         .wall_s = r->wall_seconds,
@@ -118,19 +119,38 @@ static time_unit choose_unit(const qh_comparison *c)
     return units[u];
 }
 
+/* Floats are a column of their own where methods send other numbers of them: those that keep a part
+ * of the columns. Otherwise bytes say it all. */
+static bool shows_floats(const qh_comparison *c)
+{
+    double most = 0;
+
+    for (int64_t i = 0; i < c->n_methods; i++)
+        if (c->method[i].n > 0)
+            most = fmax(most, MEAN(&c->method[i], floats));
+    for (int64_t i = 0; i < c->n_methods; i++)
+        if (c->method[i].n > 0 && MEAN(&c->method[i], floats) > 0 &&
+            MEAN(&c->method[i], floats) < most)
+            return true;
+    return false;
+}
+
 static void headings(const qh_comparison *c, qh_table *t)
 {
-    static const char *const lines[][12] = {
-        {"method", "test", "bytes", "vs", "time", "speed-", "compute", "codec", "exposed", "all-",
-         "waiting", "pays"},
-        {"", NULL, "/epoch", "fp32", "/epoch", "up", "", "", "transfer", "reduce", "", "below"}};
+    enum { FLOATS = 2 };
+    static const char *const lines[][13] = {{"method", "test", "floats", "bytes", "vs", "time",
+                                             "speed-", "compute", "codec", "exposed", "all-",
+                                             "waiting", "pays"},
+                                            {"", NULL, "/epoch", "/epoch", "fp32", "/epoch", "up",
+                                             "", "", "transfer", "reduce", "", "below"}};
+    bool floats = shows_floats(c);
 
     for (size_t l = 0; l < QH_COUNT(lines); l++) {
         for (size_t i = 0; i < QH_COUNT(lines[l]); i++)
-            if (lines[l][i])
-                qh_table_cell(t, "%s", lines[l][i]);
-            else
+            if (!lines[l][i])
                 qh_table_cell(t, "%s %%", c->metric);
+            else if (i != FLOATS || floats)
+                qh_table_cell(t, "%s", lines[l][i]);
         qh_table_row(t);
     }
 }
@@ -151,6 +171,8 @@ static void method_row(const qh_comparison *c, int64_t i, time_unit unit, qh_tab
         qh_table_cell(t, "%.2f ± %.2f", 100 * MEAN(m, test_metric), 100 * STD(m, test_metric));
     else
         qh_table_cell(t, "%.2f", 100 * MEAN(m, test_metric));
+    if (shows_floats(c))
+        qh_table_cell(t, "%s", qh_print_count(MEAN(m, floats), buf));
     qh_table_cell(t, "%s", qh_print_bytes(MEAN(m, bytes), buf));
     if (isfinite(MEAN(m, compression)))
         qh_table_cell(t, "%.2fx", MEAN(m, compression));
@@ -175,9 +197,11 @@ static void footnote(const qh_comparison *c, time_unit unit, FILE *out)
         out,
         "\nTimes are in %s, means over devices; compute, codec, exposed transfer, all-reduce and "
         "waiting\nmake up the time of an epoch. test %s: of the test nodes%s.\n"
-        "vs fp32: how many times fewer bytes than in fp32. speed-up: against %s.\n",
+        "%svs fp32: how many times fewer bytes than in fp32. speed-up: against %s.\n",
         unit.name, c->metric,
-        c->method[0].capacity > 1 ? ", mean ± standard deviation over seeds" : "", first);
+        c->method[0].capacity > 1 ? ", mean ± standard deviation over seeds" : "",
+        shows_floats(c) ? "floats: numbers that messages brought, whatever their bits.\n" : "",
+        first);
     fprintf(out,
             "pays below: the rate of a device's link under which the bytes saved against %s take "
             "longer to\nsend than the extra codec time against %s. any rate: the codec takes no "
@@ -223,15 +247,15 @@ static json_t *method_json(const qh_comparison *c, int64_t i)
     const qh_method_runs *m = &c->method[i];
 
     return json_pack(
-        "{s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "method", m->method,
+        "{s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "method", m->method,
         "runs", (json_int_t)m->n, "test_metric", spread_json(m, offsetof(qh_sample, test_metric)),
         "val_metric", spread_json(m, offsetof(qh_sample, val_metric)), "final_loss",
-        spread_json(m, offsetof(qh_sample, final_loss)), "bytes_per_epoch",
-        qh_json_real(MEAN(m, bytes)), "compression", qh_json_real(MEAN(m, compression)),
-        "sim_seconds_per_epoch", qh_json_real(MEAN(m, sim_s)), "speedup",
-        qh_json_real(qh_method_speedup(c, i)), "compute", qh_json_real(MEAN(m, breakdown.compute)),
-        "codec", qh_json_real(codec_time(m)), "exposed_comm",
-        qh_json_real(MEAN(m, breakdown.exposed_comm)), "allreduce",
+        spread_json(m, offsetof(qh_sample, final_loss)), "floats_per_epoch",
+        qh_json_real(MEAN(m, floats)), "bytes_per_epoch", qh_json_real(MEAN(m, bytes)),
+        "compression", qh_json_real(MEAN(m, compression)), "sim_seconds_per_epoch",
+        qh_json_real(MEAN(m, sim_s)), "speedup", qh_json_real(qh_method_speedup(c, i)), "compute",
+        qh_json_real(MEAN(m, breakdown.compute)), "codec", qh_json_real(codec_time(m)),
+        "exposed_comm", qh_json_real(MEAN(m, breakdown.exposed_comm)), "allreduce",
         qh_json_real(MEAN(m, breakdown.allreduce)), "idle", qh_json_real(MEAN(m, breakdown.idle)),
         "break_even_bytes_per_s", qh_json_real(qh_method_break_even(c, i)));
 }
@@ -255,7 +279,8 @@ void qh_comparison_csv(const qh_comparison *c, FILE *out)
 {
     fprintf(out,
             "method,runs,test_metric,test_metric_std,bytes_per_epoch,compression,sim_s,speedup,"
-            "compute_s,quantize_s,dequantize_s,assign_s,exposed_comm_s,allreduce_s,idle_s\n");
+            "compute_s,quantize_s,dequantize_s,assign_s,exposed_comm_s,allreduce_s,idle_s,"
+            "floats_per_epoch\n");
     for (int64_t i = 0; i < c->n_methods; i++) {
         const qh_method_runs *m = &c->method[i];
         const double values[] = {MEAN(m, test_metric),
@@ -270,7 +295,8 @@ void qh_comparison_csv(const qh_comparison *c, FILE *out)
                                  MEAN(m, breakdown.assign),
                                  MEAN(m, breakdown.exposed_comm),
                                  MEAN(m, breakdown.allreduce),
-                                 MEAN(m, breakdown.idle)};
+                                 MEAN(m, breakdown.idle),
+                                 MEAN(m, floats)};
 
         if (m->n == 0)
             continue;

@@ -9,7 +9,7 @@
 /* What one run adds. */
 typedef struct qh_sample {
     double test_metric, val_metric, final_loss;
-    double sim_s, bytes, messages; /* an epoch */
+    double sim_s, bytes, messages, floats; /* an epoch */
     double compression;
     qh_breakdown_seconds breakdown;
     double wall_s;

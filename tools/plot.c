@@ -81,20 +81,31 @@ static void begin_picture(const char *title, FILE *to)
 }
 
 typedef struct picture {
-    const char *title, *column, *label, *csv;
+    const char *title, *csv;
+    const qh_axes *axes;
     const qh_curve *curves;
     int n;
 } picture;
 
 static void write_curves(const picture *p, FILE *to)
 {
+    const qh_axes *a = p->axes;
+
     begin_picture(p->title, to);
-    fprintf(to, "set xlabel 'epoch'\nset ylabel ");
-    quote(p->label, to);
+    fprintf(to, "set ylabel ");
+    quote(a->label, to);
+    fprintf(to, "\n%sset xlabel ", a->spent ? "set logscale x\nset format x '10^{%%T}'\n" : "");
+    quote(a->spent ? a->spent_label : "epoch", to);
     for (int i = 0; i < p->n; i++) {
         fprintf(to, "%s ", i ? "," : "\nplot");
+        if (a->spent) /* a sum of its own for each curve */
+            fprintf(to, "sum_%d = 0, ", i);
         quote(p->curves[i].csv, to);
-        fprintf(to, " using 'epoch':'%s' with lines title ", p->column);
+        if (a->spent)
+            fprintf(to, " using (sum_%d = sum_%d + column('%s'), sum_%d):", i, i, a->spent, i);
+        else
+            fprintf(to, " using 'epoch':");
+        fprintf(to, "'%s' with lines title ", a->column);
         quote(p->curves[i].title, to);
     }
     fputc('\n', to);
@@ -144,10 +155,10 @@ static qh_status draw(const char *svg, const picture *p, void (*write)(const pic
     return qh_fail(QH_ERESOURCE, "%s: gnuplot could not draw it", svg);
 }
 
-qh_status qh_plot_curves(const char *svg, const char *title, const char *column, const char *label,
+qh_status qh_plot_curves(const char *svg, const char *title, const qh_axes *axes,
                          const qh_curve *curves, int n)
 {
-    const picture p = {.title = title, .column = column, .label = label, .curves = curves, .n = n};
+    const picture p = {.title = title, .axes = axes, .curves = curves, .n = n};
 
     return draw(svg, &p, write_curves);
 }

@@ -15,9 +15,16 @@ typedef struct qh_curve {
 /* Whether gnuplot can be started. */
 bool qh_plot_available(void);
 
-/* Curves of column (its heading) over epochs. QH_ERESOURCE when gnuplot fails or the file cannot be
+/* What a picture of curves shows: a column (its heading), over epochs, or, where `spent` names
+ * another column, over what has been spent of that so far, on a scale of powers of ten. */
+typedef struct qh_axes {
+    const char *column, *label;
+    const char *spent, *spent_label; /* NULL: epochs */
+} qh_axes;
+
+/* QH_ERESOURCE when gnuplot fails or the file cannot be
  * written; the old picture then stays. */
-qh_status qh_plot_curves(const char *svg, const char *title, const char *column, const char *label,
+qh_status qh_plot_curves(const char *svg, const char *title, const qh_axes *axes,
                          const qh_curve *curves, int n);
 
 /* Stacked bars of an epoch's parts, one bar a method, from a compare.csv. */

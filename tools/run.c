@@ -58,6 +58,13 @@ void qh_run_note_bits(const qh_front *front, bool uses)
                         "does nothing here");
 }
 
+void qh_run_note_mask(const qh_settings *s, bool uses)
+{
+    if (s->mask_rescale && !uses)
+        qh_console_note("qhalo: note: --mask-rescale is for mask:R and rate schedules; it does "
+                        "nothing here");
+}
+
 qh_status qh_run_read(qh_args *a, qh_settings *s, qh_front *front, int argc, char **argv)
 {
     reading config = {a, s, "config"}, recipe = {a, s, "recipe"};

@@ -37,6 +37,8 @@ typedef struct qh_front {
 /* Tells of --bits when nothing of the run chooses among widths: otherwise it would be ignored
  * without a word. uses: whether something does. */
 void qh_run_note_bits(const qh_front *front, bool uses);
+/* The same of --mask-rescale, when no mask is in the run. */
+void qh_run_note_mask(const qh_settings *s, bool uses);
 
 /* Fills the sets of a: defaults; the configuration file, its recipe first; the command line, its
  * recipe first. So a recipe gives way to every single option, wherever it stands. s is the settings

@@ -76,7 +76,7 @@ static qh_status open_epochs(qh_runfolder *f)
     f->epochs = fopen(path, "we");
     if (!f->epochs ||
         fputs("epoch,loss,train_metric,val_metric,test_metric,sim_s,compute_s,comm_s,"
-              "exposed_comm_s,quant_s,bytes,messages,mean_bits,rate\n",
+              "exposed_comm_s,quant_s,bytes,messages,mean_bits,rate,floats\n",
               f->epochs) < 0 ||
         fflush(f->epochs) != 0)
         st = epochs_failed(f);
@@ -175,7 +175,7 @@ qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row)
     fprintf(f->epochs, ",%" PRId64 ",%" PRId64, row->bytes, row->messages);
     field(row->mean_bits, f->epochs);
     field(m->rate, f->epochs);
-    fputc('\n', f->epochs);
+    fprintf(f->epochs, ",%" PRId64 "\n", row->floats);
     return fflush(f->epochs) == 0 ? QH_OK : epochs_failed(f);
 }
 
@@ -235,9 +235,10 @@ static json_t *effective_json(const qh_settings *s)
 
     if (qh_settings_parts(s, &parts) < 0)
         return NULL; /* not after a run */
-    return json_pack("{s:s,s:s?,s:s?,s:s,s:o}", "codec", parts.codec, "assign", parts.assign,
-                     "bits", parts.assign ? s->bits : NULL, "strategy", parts.strategy, "exchange",
-                     relax_json(&parts.relax));
+    return json_pack("{s:s,s:s?,s:s?,s:s?,s:b,s:s,s:o}", "codec", parts.codec, "assign",
+                     parts.assign, "bits", parts.assign ? s->bits : NULL, "rate",
+                     parts.rate[0] ? parts.rate : NULL, "error_feedback", parts.error_feedback,
+                     "strategy", parts.strategy, "exchange", relax_json(&parts.relax));
 }
 
 json_t *qh_configuration_json(const char *dataset, const qh_settings *s)

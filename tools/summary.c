@@ -95,16 +95,17 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
                        qh_json_real(r->train.metric[QH_SPLIT_VALIDATION]), "test_metric",
                        qh_json_real(r->train.metric[QH_SPLIT_TEST]), "final_loss",
                        qh_json_real(r->train.final_loss));
-    cost = json_pack(
-        "{s:o,s:o,s:o,s:I,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
-        qh_json_real(seconds), "sim_seconds_per_epoch", qh_json_real(per_epoch(seconds, r)),
-        "breakdown", qh_breakdown_json(&r->mean), "bytes_sent", (json_int_t)r->bytes_sent,
-        "bytes_per_epoch", qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
-        (json_int_t)r->messages, "compression", qh_json_real(compression(r)), "bits_histogram",
-        bits_json(r), "assignment", assignment_json(&r->train.assign), "break_even_bytes_per_s",
-        qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r),
-        "wall_seconds", qh_json_real(r->wall_seconds), "peak_rss_bytes",
-        (json_int_t)r->peak_rss_bytes, "digest", digest);
+    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
+                     qh_json_real(seconds), "sim_seconds_per_epoch",
+                     qh_json_real(per_epoch(seconds, r)), "breakdown", qh_breakdown_json(&r->mean),
+                     "bytes_sent", (json_int_t)r->bytes_sent, "bytes_per_epoch",
+                     qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
+                     (json_int_t)r->messages, "floats_sent", (json_int_t)r->floats_sent,
+                     "compression", qh_json_real(compression(r)), "bits_histogram", bits_json(r),
+                     "assignment", assignment_json(&r->train.assign), "break_even_bytes_per_s",
+                     qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r),
+                     "wall_seconds", qh_json_real(r->wall_seconds), "peak_rss_bytes",
+                     (json_int_t)r->peak_rss_bytes, "digest", digest);
     if (!all || !learnt || !cost || json_object_update(all, learnt) != 0 ||
         json_object_update(all, cost) != 0) {
         json_decref(all);
@@ -216,6 +217,9 @@ const char *qh_method_text(const qh_settings *s, char *buf, size_t room)
         const char *name, *value;
     } parts[] = {{"codec ", s->codec},
                  {"assign ", s->assign},
+                 {"rate schedule ", s->rate_schedule},
+                 {"mask rescale", s->mask_rescale ? "" : NULL},
+                 {"error feedback", s->error_feedback ? "" : NULL},
                  {"overlap", s->overlap ? "" : NULL},
                  {"stale ", s->stale},
                  {"skip-bound ", s->skip_bound},

@@ -249,3 +249,12 @@ const char *qh_print_bytes(double bytes, char *buf)
         return snprintf(buf, QH_UNIT_TEXT_BYTES, "%.0f B", bytes), buf;
     return print_scaled(bytes, steps, QH_COUNT(steps), buf);
 }
+
+const char *qh_print_count(double n, char *buf)
+{
+    static const unit steps[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
+
+    if (fabs(n) < 999.5) /* without the blank of an empty prefix */
+        return snprintf(buf, QH_UNIT_TEXT_BYTES, "%.3g", n), buf;
+    return print_scaled(n, steps, QH_COUNT(steps), buf);
+}

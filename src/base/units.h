@@ -48,5 +48,6 @@ enum { QH_UNIT_TEXT_BYTES = 32 };
 const char *qh_print_rate(double bytes_per_s, char *buf);
 const char *qh_print_seconds(double seconds, char *buf);
 const char *qh_print_bytes(double bytes, char *buf);
+const char *qh_print_count(double n, char *buf); /* "1.21 M", "980" */
 
 #endif

@@ -73,9 +73,14 @@ qh_status qh_codec_cover(qh_codec *c)
     return QH_OK;
 }
 
+bool qh_codec_is_mask(const qh_codec *c)
+{
+    return c->ops == &qh_codec_mask;
+}
+
 bool qh_codec_takes_widths(const qh_codec *c)
 {
-    return c->ops->takes_widths || (c->ops == &qh_codec_mask && c->coded->takes_widths);
+    return c->ops->takes_widths || (qh_codec_is_mask(c) && c->coded->takes_widths);
 }
 
 void qh_codec_work(const qh_codec *c, const qh_block *b, int64_t wire, bool encodes, int64_t *flops,

@@ -106,6 +106,9 @@ int qh_codec_width(const qh_codec *c);
  */
 bool qh_codec_takes_widths(const qh_codec *c);
 
+/* Whether some columns may travel alone, so that rescale says something. */
+bool qh_codec_is_mask(const qh_codec *c);
+
 /* What a device computes to encode (or decode) a block of `wire` bytes: flops, and bytes of memory
  * read and written. Values are read to find their range and again to be coded; coding is a
  * subtraction, two multiplications, an addition, a floor and a minimum, after the two comparisons.

@@ -50,6 +50,7 @@ typedef struct qh_record {
     int64_t
         bytes; /* compute: memory read and written; SEND, RECV: wire bytes; ALLREDUCE: payload */
     int64_t host_ns;               /* host CPU time, stamped by a sink that measures; else 0 */
+    int64_t values;                /* SEND, RECV: numbers that the block stands for; else 0 */
     int32_t messages[QH_N_WIDTHS]; /* SEND: messages of each width */
 } qh_record;
 

@@ -18,8 +18,7 @@ qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, i
     bool owner = (dir == QH_FORWARD) == sending;
     const int64_t *ptr = owner ? plan->send_ptr : plan->recv_ptr;
     int64_t first = ptr[peer], halo = plan->n_inner + first;
-
-    return (qh_channel){
+    qh_channel c = {
         .x = x,
         .codec = codec,
         .block = {.n_rows = ptr[peer + 1] - first,
@@ -36,21 +35,24 @@ qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, i
         .node = owner ? x->boundary_node + first : plan->node + halo,
         .degree = owner ? x->boundary_degree + first : plan->in_deg + halo,
     };
+
+    qh_channel_thin(&c);
+    return c;
 }
 
 void qh_channel_index(qh_channel *c)
 {
-    if (c->codec->ops->takes_widths)
+    if (qh_codec_takes_widths(c->codec))
         qh_channel_index_as(c, qh_channel_widths(c));
 }
 
 void qh_channel_index_as(qh_channel *c, const uint8_t *width)
 {
-    if (!c->codec->ops->takes_widths || c->block.n_rows == 0)
+    if (!qh_codec_takes_widths(c->codec) || c->block.n_rows == 0)
         return;
     c->x->index.n_rows = c->block.n_rows;
     c->block.width = width;
-    qh_block_index_set(&c->x->index, c->block.n_cols, c->block.width, c->codec->params);
+    qh_block_index_set(&c->x->index, c->block.n_kept, c->block.width, c->codec->params);
     c->block.index = &c->x->index;
 }
 
@@ -61,7 +63,7 @@ int64_t qh_channel_bytes(const qh_channel *c)
 
 int64_t qh_channel_table_bytes(const qh_channel *c)
 {
-    bool told = c->codec->ops->takes_widths && qh_exchange_widths_change(c->x, c->epoch);
+    bool told = qh_codec_takes_widths(c->codec) && qh_exchange_widths_change(c->x, c->epoch);
 
     return told ? qh_width_table_bytes(c->block.n_rows) : 0;
 }
@@ -91,16 +93,19 @@ static void tell_widths(qh_exchange *x, const qh_record *send, const uint8_t *wi
         sink->widths(sink, x->exec->rank, send, width, n);
 }
 
-/* Values are read to find their range and again to be coded; coding is a subtraction, two
- * multiplications, an addition, a floor and a minimum, after the two comparisons. Without loss it
- * is a copy. */
+/* Error feedback adds what was lost, decodes what is sent and keeps the difference: two more
+ * operations a value, and the residual read and written. */
 static void record_coding(const qh_channel *c, qh_op op, int64_t wire)
 {
-    int64_t values = c->block.n_rows * c->block.n_cols, bytes = 4 * values + wire, flops = 0;
+    int64_t values = c->block.n_rows * c->block.n_cols, bytes, flops;
 
-    if (!c->codec->ops->lossless) {
-        flops = (op == QH_OP_QUANTIZE ? 8 : 2) * values;
-        bytes += op == QH_OP_QUANTIZE ? 4 * values : 0;
+    qh_codec_work(c->codec, &c->block, wire, op == QH_OP_QUANTIZE, &flops, &bytes);
+    if (op == QH_OP_QUANTIZE && qh_channel_feeds_back(c)) {
+        int64_t again, memory;
+
+        qh_codec_work(c->codec, &c->block, wire, false, &again, &memory);
+        flops += again + 2 * values;
+        bytes += wire + 8 * values;
     }
     if (op == QH_OP_DEQUANTIZE && c->dir == QH_BACKWARD) { /* added to the owner's rows */
         flops += values;
@@ -127,8 +132,9 @@ static void record_transfer(const qh_channel *c, int round, int64_t block)
                    .epoch = c->epoch,
                    .peer = c->peer,
                    .round = round,
-                   .bytes = (skipped ? 0 : block) + qh_channel_table_bytes(c) +
-                            qh_channel_flag_bytes(c)};
+                   .bytes =
+                       (skipped ? 0 : block) + qh_channel_table_bytes(c) + qh_channel_flag_bytes(c),
+                   .values = skipped ? 0 : c->block.n_rows * c->block.n_kept};
 
     if (skipped) {
         emit(c->x, &r);
@@ -213,10 +219,10 @@ static qh_status begin(qh_exchange *x, const qh_codec *codec, int32_t epoch, int
 
     if (!qh_exchange_travels(x, codec, epoch, layer, dir))
         return QH_OK;
-    if (codec->ops->takes_widths && qh_exchange_widths_change(x, epoch)) {
+    if (qh_codec_takes_widths(codec) && qh_exchange_widths_change(x, epoch)) {
         QH_TRY(st, qh_exchange_widths_choose(x, epoch, layer, dir));
         QH_TRY(st, qh_exchange_widths_tell(x, epoch, layer, dir));
-    } else if (codec->ops->takes_widths) {
+    } else if (qh_codec_takes_widths(codec)) {
         qh_exchange_widths_keep(x, epoch, layer, dir);
     }
     if (x->skips && codec == run_codec(x))
@@ -329,6 +335,21 @@ qh_status qh_exchange_begin(qh_exchange *x, int32_t epoch, int layer, qh_directi
     return begin(x, run_codec(x), epoch, layer, dir);
 }
 
+/* Room for the sparse features of the halo, where later rows may have more values than the first (a
+ * mask keeps other columns, late rows are 0 at first): the exact rows are put there once. */
+static qh_status make_room(qh_exchange *x)
+{
+    const qh_train_settings *s = x->settings;
+    qh_status st = QH_OK;
+
+    if (x->raw_features && x->dataset->sparse && !x->room_made &&
+        (s->codec.ops->takes_ratio || s->relax.stale > 0))
+        QH_TRY(st, qh_exchange_read_features(x));
+    x->room_made = true;
+out:
+    return st;
+}
+
 /* Puts what is there of an epoch in its place. */
 static qh_status finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
 {
@@ -358,12 +379,16 @@ out:
 qh_status qh_exchange_finish(qh_exchange *x, int32_t epoch, int layer, qh_direction dir)
 {
     int64_t of = epoch - x->settings->relax.stale;
+    qh_status st = QH_OK;
 
+    if (layer == 0 && dir == QH_FORWARD)
+        QH_TRY(st, make_room(x));
     if (of >= 0 && !run_codec(x)->ops->silent)
-        return finish(x, (int32_t)of, layer, dir);
-    if (dir == QH_FORWARD)
+        QH_TRY(st, finish(x, (int32_t)of, layer, dir));
+    else if (dir == QH_FORWARD)
         qh_exchange_clear_halo(x, layer);
-    return QH_OK;
+out:
+    return st;
 }
 
 qh_status qh_exchange_exact(qh_exchange *x, int layer)

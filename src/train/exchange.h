@@ -55,6 +55,9 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer);
 /* Waits until every block sent has been taken. */
 qh_status qh_exchange_drain(qh_exchange *x);
 
+/* The compression rate of an epoch, mean over layers: 1 where the codec takes none. */
+double qh_exchange_rate(const qh_exchange *x, int32_t epoch);
+
 /* What this rank will send in an epoch, to the byte, before anything is sent: wire bytes, width
  * tables and what an assigner needs, and its messages as 32-bit rows; as if no block were skipped.
  * Not for epochs in which widths are chosen from what was sent. Collective of no one: it looks at

@@ -19,7 +19,7 @@ qh_status qh_exchange_assign_new(qh_exchange *x)
     qh_assignment *a;
     qh_status st = QH_OK;
 
-    if (!s->codec.ops->takes_widths || !s->assign->solve || n == 1)
+    if (!qh_codec_takes_widths(&s->codec) || !s->assign->solve || n == 1)
         return QH_OK;
     QH_ASSERT(s->bits.group_size >= 1 && s->bits.theta && s->bits.gamma);
     QH_TRY(st, QH_NEW(&x->assign));

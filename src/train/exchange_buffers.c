@@ -5,14 +5,16 @@
 int64_t qh_channel_most_bytes(const qh_channel *c)
 {
     const qh_bits_config *bits = &c->x->settings->bits;
+    qh_block most = c->block;
 
     if (c->block.n_rows == 0 || c->codec->ops->silent)
         return 0;
-    if (c->codec->ops->takes_widths) /* a file may name any width */
-        return c->block.n_rows * qh_row_bytes(c->block.n_cols,
-                                              bits->argument ? 32 : bits->width[bits->n_widths - 1],
-                                              c->codec->params);
-    return qh_channel_bytes(c);
+    most.n_kept = qh_channel_most_kept(c);
+    if (qh_codec_takes_widths(c->codec)) /* a file may name any width */
+        return most.n_rows * qh_row_bytes(most.n_kept,
+                                          bits->argument ? 32 : bits->width[bits->n_widths - 1],
+                                          c->codec->params);
+    return c->codec->ops->bytes(c->codec, &most);
 }
 
 static int64_t max_of(int64_t a, int64_t b)
@@ -20,8 +22,9 @@ static int64_t max_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* A piece for each item of a wave: one for a thread alone; four a thread, so that uneven pieces
- * even out. */
+/* Places for the items of a wave: one for a thread alone; four a thread, so that uneven pieces even
+ * out. A place has a piece for whole rows, one for what comes of them where errors are fed back,
+ * and one for the columns kept where a mask covers a codec. */
 static qh_status new_scratch(qh_exchange *x)
 {
     int team = qh_team_size(x->exec->team);
@@ -31,7 +34,8 @@ static qh_status new_scratch(qh_exchange *x)
         widest = max_of(widest, qh_model_message_cols(x->model, l));
     x->n_pieces = team == 1 ? 1 : 4 * team;
     x->piece_size = max_of(QH_PIECE_FLOATS, widest);
-    return QH_NEW_ARRAY(&x->scratch, x->n_pieces * x->piece_size);
+    x->n_roles = 1 + x->settings->error_feedback + x->settings->codec.ops->takes_ratio;
+    return QH_NEW_ARRAY(&x->scratch, x->n_pieces * x->n_roles * x->piece_size);
 }
 
 void qh_exchange_use_plan(qh_exchange *x, const qh_halo *plan)
@@ -84,6 +88,8 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     x->same_features = x->raw_features && codec->lossless && s->model.input_dropout == 0;
     x->known_features = x->same_features && !s->host_times;
     QH_TRY(st, list_boundary(x));
+    QH_TRY(st, qh_exchange_rates_new(x));
+    QH_TRY(st, qh_exchange_residual_new(x));
     QH_TRY(st, qh_exchange_slots_new(x));
     QH_TRY(st, qh_exchange_smooth_new(x));
     QH_TRY(st, qh_exchange_kept_new(x));
@@ -109,6 +115,8 @@ void qh_exchange_free(qh_exchange *x)
     qh_exchange_kept_free(x);
     qh_exchange_smooth_free(x);
     qh_exchange_slots_free(x);
+    qh_exchange_residual_free(x);
+    qh_exchange_rates_free(x);
     qh_mem_free(x->boundary_degree);
     qh_mem_free(x->boundary_node);
     qh_mem_free(x);

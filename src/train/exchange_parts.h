@@ -39,6 +39,9 @@ typedef struct qh_slot {
 
 typedef struct qh_assignment qh_assignment; /* see exchange_assign.h */
 
+/* Columns of a message that travel in an epoch, layer and direction. */
+typedef struct qh_mask qh_mask;
+
 struct qh_exchange {
     const qh_train_settings *settings;
     const qh_dataset *dataset;
@@ -51,6 +54,7 @@ struct qh_exchange {
     bool same_features;  /* ... and brings them unchanged: no dropout, no loss */
     bool known_features; /* ... and need not be moved */
     qh_halo_rows halo0;
+    bool room_made;                           /* see put_features */
     int32_t *boundary_node, *boundary_degree; /* owned, [rows sent forward] */
     uint8_t *wire;                            /* owned */
     qh_slot *slot;                            /* owned, [n_slots] */
@@ -64,11 +68,14 @@ struct qh_exchange {
     int64_t *table_at;     /* owned, [n_ranks + 1] */
     qh_block_index index;
     qh_assignment *assign; /* owned; NULL: no widths, or each channel's are chosen by itself */
-    qh_kept *kept;         /* owned, [n_layers * 2] */
-    qh_skips *skips;       /* owned; NULL: nothing is skipped */
-    float *scratch;        /* owned: n_pieces pieces */
-    int64_t piece_size;    /* floats of a piece */
+    qh_mask *mask;         /* owned: see exchange_rates.c; NULL: the codec takes no ratio */
+    qh_mat *residual;   /* owned, [n_layers * 2]: see exchange_residual.c; no data: none is kept */
+    qh_kept *kept;      /* owned, [n_layers * 2] */
+    qh_skips *skips;    /* owned; NULL: nothing is skipped */
+    float *scratch;     /* owned: n_pieces places of n_roles pieces */
+    int64_t piece_size; /* floats of a piece */
     int64_t n_pieces;
+    int n_roles;
 };
 
 /* The block between this rank and a peer in a layer and direction. At the owner's side its rows are
@@ -91,6 +98,9 @@ typedef struct qh_channel {
 qh_channel qh_channel_at(qh_exchange *x, const qh_codec *codec, int32_t epoch, int layer,
                          qh_direction dir, bool sending, int peer);
 
+/* Which columns are kept, into the block: the end of qh_channel_at. */
+void qh_channel_thin(qh_channel *c);
+
 /* Adds the widths and sets x->index for them, where the codec takes widths: before bytes, encode
  * and decode. The index is this channel's until the next call. */
 void qh_channel_index(qh_channel *c);
@@ -108,6 +118,23 @@ bool qh_exchange_travels(const qh_exchange *x, const qh_codec *codec, int32_t ep
 
 /* Wire bytes of a block at most, whatever its widths. */
 int64_t qh_channel_most_bytes(const qh_channel *c);
+
+/* exchange_rates.c: how many columns are kept. */
+qh_status qh_exchange_rates_new(qh_exchange *x);
+void qh_exchange_rates_free(qh_exchange *x);
+/* Columns kept at most in any epoch. */
+int64_t qh_channel_most_kept(const qh_channel *c);
+
+/* exchange_residual.c: error feedback of what is sent. */
+qh_status qh_exchange_residual_new(qh_exchange *x);
+void qh_exchange_residual_free(qh_exchange *x);
+bool qh_channel_feeds_back(const qh_channel *c);
+/* sum = rows piece of the block (as encode takes them) + what was lost of them. sum may be rows
+ * when row_index is NULL. */
+void qh_channel_add_residual(const qh_channel *c, qh_rows piece, qh_mat rows,
+                             const int32_t *row_index, qh_mat sum);
+/* What was lost of them now. */
+void qh_channel_keep_residual(const qh_channel *c, qh_rows piece, qh_mat sum, qh_mat decoded);
 
 /* exchange_slots.c: where the blocks of an exchange lie, and which are under way. */
 qh_status qh_exchange_slots_new(qh_exchange *x);

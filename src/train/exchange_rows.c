@@ -31,12 +31,32 @@ static qh_rows piece_rows(const job *j, int64_t item)
     return (qh_rows){first, end < j->channel->block.n_rows ? end : j->channel->block.n_rows};
 }
 
-static qh_mat scratch(const job *j, int64_t item, int64_t n_rows)
+/* Pieces of a place in scratch. */
+enum { WHOLE_ROWS, DECODED_ROWS };
+
+static float *scratch_at(const job *j, int64_t item, int role)
 {
     const qh_exchange *x = j->channel->x;
+
+    return x->scratch + (item * x->n_roles + role) * x->piece_size;
+}
+
+static qh_mat scratch(const job *j, int64_t item, int64_t n_rows, int role)
+{
     int64_t cols = j->channel->block.n_cols;
 
-    return (qh_mat){x->scratch + item * x->piece_size, n_rows, cols, cols};
+    return (qh_mat){scratch_at(j, item, role), n_rows, cols, cols};
+}
+
+/* The block with room of the item's own for the columns kept: the last piece of its place. */
+static qh_block block_of(const job *j, int64_t item)
+{
+    const qh_channel *c = j->channel;
+    qh_block b = c->block;
+
+    if (c->codec->ops->takes_ratio)
+        b.scratch = scratch_at(j, item, c->x->n_roles - 1);
+    return b;
 }
 
 /* The matrix whose rows travel, and in which the halo rows lie. */
@@ -66,17 +86,38 @@ static void note_bad_row(job *j, int64_t row)
         continue;
 }
 
+/* The rows of an item plus what was lost of them before, and what is lost now. */
+static void encode_fed_back(job *j, int64_t item, qh_mat rows, const int32_t *row_index)
+{
+    const qh_channel *c = j->channel;
+    const qh_codec_ops *ops = c->codec->ops;
+    qh_rows piece = piece_rows(j, item);
+    qh_block b = block_of(j, item);
+    qh_mat sum = scratch(j, item, piece.end - piece.first, WHOLE_ROWS);
+    qh_mat decoded = scratch(j, item, sum.rows, DECODED_ROWS);
+    int64_t bad = 0;
+
+    qh_channel_add_residual(c, piece, rows, row_index, sum);
+    if (ops->encode(c->codec, &b, sum, NULL, c->node, piece.first, piece.end, j->out, &bad) < 0) {
+        note_bad_row(j, bad);
+        return;
+    }
+    ops->decode(c->codec, &b, j->out, c->node, piece.first, piece.end, decoded);
+    qh_channel_keep_residual(c, piece, sum, decoded);
+}
+
 static void encode_piece(void *ctx, int64_t item)
 {
     job *j = ctx;
     const qh_channel *c = j->channel;
     qh_rows piece = piece_rows(j, item);
+    qh_block b = block_of(j, item);
     const int32_t *row_index = NULL;
     int64_t bad = 0;
     qh_mat rows;
 
     if (is_sparse(c)) {
-        rows = scratch(j, item, piece.end - piece.first);
+        rows = scratch(j, item, piece.end - piece.first, WHOLE_ROWS);
         for (int64_t i = piece.first; i < piece.end; i++)
             qh_model_get_row(c->x->model, c->row[i], qh_mat_row(rows, i - piece.first));
     } else if (c->row) {
@@ -85,8 +126,10 @@ static void encode_piece(void *ctx, int64_t item)
     } else {
         rows = halo_rows(c, piece);
     }
-    if (c->codec->ops->encode(c->codec, &c->block, rows, row_index, c->node, piece.first, piece.end,
-                              j->out, &bad) < 0)
+    if (qh_channel_feeds_back(c))
+        encode_fed_back(j, item, rows, row_index);
+    else if (c->codec->ops->encode(c->codec, &b, rows, row_index, c->node, piece.first, piece.end,
+                                   j->out, &bad) < 0)
         note_bad_row(j, bad);
 }
 
@@ -95,11 +138,13 @@ static void decode_piece(void *ctx, int64_t item)
     job *j = ctx;
     const qh_channel *c = j->channel;
     qh_rows piece = piece_rows(j, item);
+    qh_block b = block_of(j, item);
     int64_t n = piece.end - piece.first;
     qh_mat rows;
 
-    rows = c->dir == QH_FORWARD && !is_sparse(c) ? halo_rows(c, piece) : scratch(j, item, n);
-    c->codec->ops->decode(c->codec, &c->block, j->in, c->node, piece.first, piece.end, rows);
+    rows = c->dir == QH_FORWARD && !is_sparse(c) ? halo_rows(c, piece)
+                                                 : scratch(j, item, n, WHOLE_ROWS);
+    c->codec->ops->decode(c->codec, &b, j->in, c->node, piece.first, piece.end, rows);
     if (qh_channel_is_smooth(c))
         qh_channel_smooth(c, piece, rows);
     /* The rows of one block are distinct, so pieces may be added at once. */
@@ -132,7 +177,8 @@ static qh_status bad_value(const job *j, int64_t row)
 qh_status qh_channel_encode(qh_channel *c, uint8_t *wire)
 {
     job j = {.channel = c, .out = wire, .piece = qh_piece_rows(c->block.n_cols)};
-    int64_t n = n_pieces(&j), wave = is_sparse(c) ? c->x->n_pieces : n;
+    bool in_place = !is_sparse(c) && !qh_channel_feeds_back(c) && !c->codec->ops->takes_ratio;
+    int64_t n = n_pieces(&j), wave = in_place ? n : c->x->n_pieces;
 
     atomic_init(&j.bad, c->block.n_rows);
     for (; j.first_piece < n; j.first_piece += wave)
@@ -151,7 +197,7 @@ static qh_status put_wave(const job *j, int64_t n_items)
 
     for (int64_t item = 0; item < n_items; item++) {
         qh_rows piece = piece_rows(j, item);
-        qh_mat rows = scratch(j, item, piece.end - piece.first);
+        qh_mat rows = scratch(j, item, piece.end - piece.first, WHOLE_ROWS);
 
         for (int64_t i = piece.first; i < piece.end; i++)
             QH_TRY(st, qh_model_put_row(c->x->model, c->x->plan->n_inner + c->first + i,
@@ -164,7 +210,7 @@ out:
 qh_status qh_channel_decode(qh_channel *c, const uint8_t *wire)
 {
     job j = {.channel = c, .in = wire, .piece = qh_piece_rows(c->block.n_cols)};
-    bool in_place = c->dir == QH_FORWARD && !is_sparse(c);
+    bool in_place = c->dir == QH_FORWARD && !is_sparse(c) && !c->codec->ops->takes_ratio;
     int64_t n = n_pieces(&j), wave = in_place ? n : c->x->n_pieces;
     qh_status st = QH_OK;
 

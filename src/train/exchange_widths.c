@@ -46,7 +46,7 @@ static qh_channel channel(qh_exchange *x, int32_t epoch, int layer, qh_direction
 
 bool qh_exchange_widths_change(const qh_exchange *x, int32_t epoch)
 {
-    return x->settings->codec.ops->takes_widths &&
+    return qh_codec_takes_widths(&x->settings->codec) &&
            x->settings->assign->changes(&x->settings->bits, epoch);
 }
 
@@ -57,7 +57,7 @@ qh_status qh_exchange_widths_new(qh_exchange *x)
     int64_t n_epochs = x->settings->relax.stale + 1;
     qh_status st;
 
-    if (!x->settings->codec.ops->takes_widths)
+    if (!qh_codec_takes_widths(&x->settings->codec))
         return QH_OK;
     QH_TRY(st, QH_NEW_ARRAY(&x->widths, 2 * n_layers));
     for (int l = 0; l < n_layers; l++)

@@ -52,14 +52,17 @@ static const qh_method methods[] = {
     {.name = "bns:P",
      .help = "each epoch does without a random 1 - P of the boundary",
      .relax = {.sample = 1}},
+    {.name = "fixed:R",
+     .help = "a random 1/R of the columns of every message, others 0",
+     .rate = "const:"},
+    {.name = "varco",
+     .help = "the same, R falling from 128 to 1 in the first fifth of the epochs",
+     .rate = "linear:128:1:5"},
+    {.name = "ef-int2",
+     .help = "int2, what a message lost is added to the next",
+     .codec = "int:2",
+     .error_feedback = true},
     {.name = "nocomm", .help = "nothing is sent, halo values are 0", .codec = "drop"},
-};
-
-/* Names of the contract whose parts are still to come; ':' ends those that take an argument. */
-static const char *const later[] = {
-    "fixed:",
-    "varco",
-    "ef-int2",
 };
 
 const qh_method *qh_method_at(int i)
@@ -79,17 +82,6 @@ const char *qh_methods_names(char buf[QH_METHODS_NAMES_BYTES])
     return buf;
 }
 
-static bool is_later(const char *name)
-{
-    for (size_t i = 0; i < QH_COUNT(later); i++) {
-        size_t n = strlen(later[i]);
-
-        if (later[i][n - 1] == ':' ? strncmp(name, later[i], n) == 0 : strcmp(name, later[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The line of a name up to its ':'. */
 static const qh_method *find(const char *name)
 {
@@ -106,9 +98,6 @@ static qh_status unknown(const char *where, const char *name)
     char names[QH_METHODS_NAMES_BYTES];
     const char *near, *known[QH_COUNT(methods)];
 
-    if (is_later(name))
-        return qh_fail(QH_EUSAGE, "%s: method '%s' is not in this version; it has %s", where, name,
-                       qh_methods_names(names));
     if (strncmp(name, "int", 3) == 0 && '1' <= name[3] && name[3] <= '8' && !name[4])
         return qh_fail(QH_EUSAGE,
                        "%s: there is no method '%s'; --codec int:%c of qhalo train sends so", where,
@@ -142,6 +131,18 @@ qh_status qh_method_choose(const char *where, const char *name, qh_method *out)
     out->strategy = m->strategy ? m->strategy : "sync";
     out->argument = wanted ? given + 1 : "";
     return QH_OK;
+}
+
+qh_status qh_method_part(const char *where, const char *part, const char *argument,
+                         char buf[QH_PART_BYTES])
+{
+    size_t n = part ? strlen(part) : 0;
+    bool takes = n > 0 && part[n - 1] == ':';
+
+    if (snprintf(buf, QH_PART_BYTES, "%s%s", part ? part : "", takes ? argument : "") <
+        QH_PART_BYTES)
+        return QH_OK;
+    return qh_fail(QH_EUSAGE, "%s: '%.40s...' is too long", where, takes ? argument : part);
 }
 
 void qh_methods_help(FILE *out)

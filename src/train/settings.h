@@ -6,6 +6,7 @@
 #include "src/codec/codec.h"
 #include "src/model/model.h"
 #include "src/policy/bits.h"
+#include "src/policy/rate.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,8 @@ typedef struct qh_method {
     const char *codec;    /* "fp32", "int:2", "mixed", "drop", ... */
     const char *assign;   /* bit assigner, with codec "mixed"; else NULL */
     const char *strategy; /* "sync", "overlap", ... */
+    const char *rate; /* schedule; one that ends in ':' has the argument behind it; NULL: none */
+    bool error_feedback;
     qh_relax relax;
     const char *argument; /* of a chosen method: the text after ':', "" where it takes none */
 } qh_method;
@@ -41,11 +44,17 @@ const qh_method *qh_method_at(int i);
 enum { QH_METHODS_NAMES_BYTES = 512 };
 const char *qh_methods_names(char buf[QH_METHODS_NAMES_BYTES]);
 /* What "int8" or "fixed:16" stands for, all parts filled in (but assign, which may be NULL);
- * argument points into name. QH_EUSAGE, "WHERE: ..." with what would be right: an unknown name, a
- * method that this version has not, an argument that is missing or not wanted. Whether the argument
- * is a good one is for the part that it goes to. */
+ * argument points into name. QH_EUSAGE, "WHERE: ..." with what would be right: an unknown name, an
+ * argument that is missing or not wanted. Whether the argument is a good one is for the part that
+ * it goes to. */
 qh_status qh_method_choose(const char *where, const char *name, qh_method *out);
 void qh_methods_help(FILE *out);
+
+/* A part of a chosen method with the argument behind it where it ends in ':' ("" for NULL).
+ * QH_EUSAGE when that is too long. */
+enum { QH_PART_BYTES = 4200 };
+qh_status qh_method_part(const char *where, const char *part, const char *argument,
+                         char buf[QH_PART_BYTES]);
 
 typedef struct qh_train_settings {
     qh_model_config model;
@@ -59,6 +68,8 @@ typedef struct qh_train_settings {
     const qh_bits_ops *assign; /* NULL: the codec's own width */
     qh_bits_config bits;
     const qh_bits_state *bits_state; /* borrowed; what assign->open gave */
+    const qh_rate *rate;             /* borrowed; NULL: the codec's own ratio, if it takes one */
+    bool error_feedback;             /* what a codec loses of a message is added to the next */
     const char *strategy;
     qh_relax relax;
     bool cache_features; /* layer 0 rows travel in the first epoch only */

@@ -298,7 +298,9 @@ static qh_status one_epoch(qh_trainer *t, int32_t epoch, qh_epoch_metrics *m)
     const qh_train_settings *s = t->context.settings;
     qh_status st;
 
-    *m = (qh_epoch_metrics){.epoch = epoch, .metric = {NAN, NAN, NAN, NAN}, .rate = 1};
+    *m = (qh_epoch_metrics){.epoch = epoch,
+                            .metric = {NAN, NAN, NAN, NAN},
+                            .rate = qh_exchange_rate(t->exchange, epoch)};
     QH_TRY(st, qh_trainer_gradient(t, epoch, &m->loss));
     qh_trainer_update(t, epoch);
     emit(t, &(qh_record){.op = QH_OP_EPOCH_END, .epoch = epoch, .peer = -1});

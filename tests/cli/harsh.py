@@ -72,7 +72,7 @@ def names_with_everything(folder):
         r = Run('compare', *SMALL, '--methods', 'vanilla', '--out', out, '--json', '--quiet').json()
         same(r['schema'], 'qhalo.compare/1', 'schema')
         pictures = [n for n in os.listdir(out) if n.endswith('.svg')]
-        same(len(pictures), 3 if shutil.which('gnuplot') else 0, f'pictures in {name!r}')
+        same(len(pictures), 5 if shutil.which('gnuplot') else 0, f'pictures in {name!r}')
 
 
 def escapes_in_errors(_):

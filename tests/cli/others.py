@@ -24,6 +24,17 @@ def compare_table(_):
     same(run.err, '', 'stderr')
 
 
+def compare_shows_floats(_):
+    run = Run('compare', *SMALL, '--methods', 'vanilla,fixed:4,int4', '--quiet')
+    check('floats' in run.out.splitlines()[2] and 'floats: numbers' in run.out, run.out)
+    runs = Run('compare', *SMALL, '--methods', 'vanilla,fixed:4,int4', '--quiet', '--json').json()
+    vanilla, fixed, int4 = [m['floats_per_epoch'] for m in runs['methods']]
+    same(vanilla, int4, 'floats of int4')
+    same(fixed, vanilla / 4, 'floats of fixed:4')
+    Run('compare', *SMALL, '--methods', 'vanilla,int4', '--quiet', '--rate-schedule', 'const:2', rc=2,
+        says='--rate-schedule')
+
+
 def compare_tells_of_each_run(_):
     lines = Run('compare', *SMALL, '--methods', 'vanilla,int8', '--seeds', '2').err.splitlines()
     same([line.split(': ')[0] for line in lines if 'in the first epoch' in line],
@@ -69,7 +80,7 @@ def compare_folder(folder):
     same([row['method'] for row in rows], ['vanilla', 'int8'], 'compare.csv')
     pictures = sorted(n for n in os.listdir(out) if n.endswith('.svg'))
     if shutil.which('gnuplot'):
-        same(pictures, ['loss.svg', 'metric.svg', 'time.svg'], 'pictures')
+        same(pictures, ['bytes.svg', 'floats.svg', 'loss.svg', 'metric.svg', 'time.svg'], 'pictures')
         for name in pictures:
             with open(f'{out}/{name}', encoding='utf-8') as f:
                 text = f.read()
@@ -180,7 +191,6 @@ def address_space(_):
 
 
 if __name__ == '__main__':
-    sys.exit(main([compare_table, compare_tells_of_each_run, compare_json, compare_expectations,
-                   compare_folder,
-                   compare_without_gnuplot, data_round_trip, synth_without_prefix,
+    sys.exit(main([compare_table, compare_shows_floats, compare_tells_of_each_run, compare_json,
+                   compare_expectations, compare_folder, compare_without_gnuplot, data_round_trip, synth_without_prefix,
                    over_itself, interrupted_writing, partition_report, nets, address_space]))

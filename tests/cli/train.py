@@ -13,13 +13,13 @@ from support import (GRAPH, QHALO, SMALL, Run, check, close, main, no_leftovers,
                      read_csv, same, strict_json)
 
 EPOCHS = ('epoch,loss,train_metric,val_metric,test_metric,sim_s,compute_s,comm_s,exposed_comm_s,'
-          'quant_s,bytes,messages,mean_bits,rate')
+          'quant_s,bytes,messages,mean_bits,rate,floats')
 SUMMARY = {
     'schema': str, 'dataset': dict, 'devices': int, 'partition': dict, 'method': str, 'model': str,
     'epochs': int, 'seed': int, 'metric': str, 'best_epoch': int, 'train_metric': float,
     'val_metric': float, 'test_metric': float, 'final_loss': float, 'sim_seconds': float,
     'sim_seconds_per_epoch': float, 'breakdown': dict, 'bytes_sent': int, 'bytes_per_epoch': float,
-    'messages': int, 'compression': float, 'bits_histogram': dict,
+    'messages': int, 'floats_sent': int, 'compression': float, 'bits_histogram': dict,
     'assignment': type(None), 'break_even_bytes_per_s': type(None), 'compression_pays': type(None),
     'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
 PARTS = {

@@ -68,7 +68,7 @@ WRONG = [
     (['net', 'show', 'V100'], 2, r'did you mean v100\?'),
     (['train', GRAPH, '--accelerator', 'V100'], 2, r"did you mean 'v100'\?"),
     (['train', GRAPH, '--method', 'int3'], 2, r'^qhalo: --method: .*--codec int:3'),
-    (['train', GRAPH, '--codec', 'no'], 2, r'int:B, mixed, drop'),
+    (['train', GRAPH, '--codec', 'no'], 2, r'int:B, mixed, mask:R, topk:R, drop'),
     (['net', 'show', 'x.yaml', '--yaml'], 2, r"^qhalo: --yaml: 'x.yaml' is no preset"),
 ]
 

@@ -194,6 +194,16 @@ out:
     return st;
 }
 
+static qh_status train_thinned(void)
+{
+    return train("gcn", "varco", "3");
+}
+
+static qh_status train_fed_back(void)
+{
+    return train("sage", "ef-int2", "2");
+}
+
 static const struct {
     const char *name;
     qh_status (*run)(void);
@@ -208,6 +218,8 @@ static const struct {
     {"training, random bits", train_mixed},
     {"writing a trace", write_trace},
     {"replaying a trace", replay_trace},
+    {"training, a part of the columns", train_thinned},
+    {"training, error feedback", train_fed_back},
 };
 
 START_TEST(the_nth_allocation_fails)

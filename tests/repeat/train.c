@@ -37,8 +37,8 @@ static void run(const fleet_spec *f, fleet_result *r)
 /* Twice the same: every record but host times, every loss, the digest. */
 START_TEST(same_seed_same_everything)
 {
-    static const char *const methods[] = {"vanilla", "int8", "int2",  "random",
-                                          "adaqp-p", "int4", "nocomm"};
+    static const char *const methods[] = {"vanilla", "int8",   "int2",  "random",  "adaqp-p",
+                                          "int4",    "nocomm", "varco", "fixed:3", "ef-int2"};
     qh_dataset *d = tiny_new(common);
     fleet_spec f = spec_of(d, methods[_i], 4);
     fleet_result a, b, other;
@@ -225,7 +225,7 @@ Suite *suite(void)
     TCase *t = tcase_create("train");
 
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, same_seed_same_everything, 0, 7);
+    tcase_add_loop_test(t, same_seed_same_everything, 0, 10);
     tcase_add_loop_test(t, no_device_allocates_after_the_first_epoch, 0, 6);
     tcase_add_loop_test(t, corners_give_the_curve_of_one_device, 0, (int)QH_COUNT(corners));
     tcase_add_loop_test(t, nan_in_a_message_is_located, 0, 2);

@@ -12,7 +12,7 @@
 typedef struct keeper {
     qh_sink sink; /* first */
     fleet_result *result;
-    bool drop;
+    const fleet_spec *spec;
 } keeper;
 
 typedef struct member {
@@ -33,8 +33,11 @@ typedef struct member {
 static void emit(qh_sink *sink, int rank, const qh_record *r)
 {
     fleet_result *out = ((keeper *)sink)->result;
+    const fleet_spec *spec = ((keeper *)sink)->spec;
 
-    if (!((keeper *)sink)->drop)
+    if (spec->watch)
+        spec->watch(spec->watch_ctx, rank, r);
+    if (!spec->no_records)
         ck_assert_int_eq(qh_record_list_add(&out->records[rank], r), QH_OK);
 }
 
@@ -69,13 +72,49 @@ qh_train_settings fleet_settings(const qh_dataset *d, const char *model, int lay
     return s;
 }
 
+/* Settings are copied about and own nothing, so schedules are closed when the test ends. */
+static qh_rate *opened[64];
+static int n_opened;
+
+static void close_opened(void)
+{
+    while (n_opened > 0)
+        qh_rate_close(opened[--n_opened]);
+}
+
+void fleet_codec(qh_train_settings *s, const char *codec, const char *kernels)
+{
+    ck_assert_int_eq(qh_codec_init(codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
+                     QH_OK);
+    if (s->rate)
+        ck_assert_int_eq(qh_codec_cover(&s->codec), QH_OK);
+}
+
+void fleet_rate(qh_train_settings *s, const char *schedule)
+{
+    const qh_rate_run run = {.epochs = s->epochs, .n_layers = s->model.n_layers};
+
+    ck_assert_int_lt(n_opened, QH_COUNT(opened));
+    if (n_opened == 0)
+        atexit(close_opened);
+    ck_assert_int_eq(qh_rate_open("fleet", schedule, &run, &opened[n_opened]), QH_OK);
+    if (!s->rate)
+        ck_assert_int_eq(qh_codec_cover(&s->codec), QH_OK);
+    s->rate = opened[n_opened++];
+}
+
 void fleet_method(qh_train_settings *s, const char *method, const char *kernels)
 {
+    char rate[QH_PART_BYTES];
     qh_method m;
 
     ck_assert_int_eq(qh_method_choose("fleet", method, &m), QH_OK);
-    ck_assert_int_eq(qh_codec_init(m.codec, QH_PARAMS_BF16, qh_kernels_find(kernels), &s->codec),
-                     QH_OK);
+    s->rate = NULL;
+    fleet_codec(s, m.codec, kernels);
+    ck_assert_int_eq(qh_method_part("fleet", m.rate, m.argument, rate), QH_OK);
+    if (rate[0])
+        fleet_rate(s, rate);
+    s->error_feedback = m.error_feedback;
     s->strategy = m.strategy;
     s->relax = m.relax;
     s->relax.smooth = 0.95;
@@ -161,8 +200,7 @@ static void collect(member *m, int n, fleet_result *out)
 void fleet_run(const fleet_spec *f, qh_status (*body)(void *ctx, int rank, qh_trainer *t),
                void *ctx, fleet_result *out)
 {
-    keeper k = {
-        .sink = {.emit = emit, .end_epoch = end_epoch}, .result = out, .drop = f->no_records};
+    keeper k = {.sink = {.emit = emit, .end_epoch = end_epoch}, .result = out, .spec = f};
     qh_layout *layout = make_layout(f);
     qh_transport *transport = NULL;
     member *m = NULL;

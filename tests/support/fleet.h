@@ -12,6 +12,9 @@ typedef struct fleet_spec {
     int n_ranks;
     int team;        /* threads a rank; 0 counts as 1 */
     bool no_records; /* the sink drops them, so that it allocates nothing */
+    /* Sees each record in its rank's thread, as soon as what it tells of is done. */
+    void (*watch)(void *ctx, int rank, const qh_record *r);
+    void *watch_ctx;
 } fleet_spec;
 
 enum { FLEET_MAX_EPOCHS = 64 };
@@ -33,6 +36,11 @@ qh_train_settings fleet_settings(const qh_dataset *d, const char *model, int lay
 
 /* Changes codec (and assigner) by method name; asserts that it exists. kernels "fast" or "ref". */
 void fleet_method(qh_train_settings *s, const char *method, const char *kernels);
+
+/* Changes the codec alone, under a mask where there is a schedule; or the schedule, which lives
+ * until the test ends (a mask is laid over the codec, as options do). */
+void fleet_codec(qh_train_settings *s, const char *codec, const char *kernels);
+void fleet_rate(qh_train_settings *s, const char *schedule);
 
 /* Trains; with body, calls it in place of qh_train in each rank's thread. */
 void fleet_run(const fleet_spec *f, qh_status (*body)(void *ctx, int rank, qh_trainer *t),

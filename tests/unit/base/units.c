@@ -142,7 +142,7 @@ START_TEST(time_of_seconds)
 }
 END_TEST
 
-typedef enum printer { P_RATE, P_SECONDS, P_BYTES } printer;
+typedef enum printer { P_RATE, P_SECONDS, P_BYTES, P_COUNT } printer;
 
 static const struct {
     printer printer;
@@ -157,7 +157,9 @@ static const struct {
     {P_SECONDS, 1e-12, "1.00 ps"},   {P_BYTES, 0, "0 B"},
     {P_BYTES, 999, "999 B"},         {P_BYTES, 1000, "1.00 kB"},
     {P_BYTES, 1.21e6, "1.21 MB"},    {P_BYTES, 1e15, "1000 TB"},
-    {P_BYTES, -5e3, "-5.00 kB"},
+    {P_BYTES, -5e3, "-5.00 kB"},     {P_COUNT, 0, "0"},
+    {P_COUNT, 980, "980"},           {P_COUNT, 1.21e6, "1.21 M"},
+    {P_COUNT, 0.5, "0.5"},
 };
 
 START_TEST(printing)
@@ -167,6 +169,7 @@ START_TEST(printing)
 
     ck_assert_str_eq(shown[_i].printer == P_RATE      ? qh_print_rate(v, buf)
                      : shown[_i].printer == P_SECONDS ? qh_print_seconds(v, buf)
+                     : shown[_i].printer == P_COUNT   ? qh_print_count(v, buf)
                                                       : qh_print_bytes(v, buf),
                      shown[_i].text);
 }

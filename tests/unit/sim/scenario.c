@@ -102,8 +102,8 @@ static qh_observer observer_of(seen *n)
                          .ctx = n};
 }
 
-static const char *const methods[] = {"vanilla", "int8",    "int4",  "int2",
-                                      "random",  "adaqp-p", "nocomm"};
+static const char *const methods[] = {"vanilla", "int8",   "int4",    "int2",  "random",
+                                      "adaqp-p", "nocomm", "fixed:3", "varco", "ef-int2"};
 
 /* Every total is the sum of its parts, whoever tells it. */
 START_TEST(figures_of_a_run_agree)
@@ -112,7 +112,7 @@ START_TEST(figures_of_a_run_agree)
     qh_settings s = small(methods[_i]);
     seen n = {0};
     qh_observer o = observer_of(&n);
-    int64_t bytes = 0, messages = 0, traffic = 0, bits = 0;
+    int64_t bytes = 0, messages = 0, traffic = 0, bits = 0, floats = 0;
     qh_time sim = 0;
     qh_result r;
 
@@ -124,12 +124,14 @@ START_TEST(figures_of_a_run_agree)
     for (int t = 0; t < EPOCHS; t++) {
         bytes += n.row[t].bytes;
         messages += n.row[t].messages;
+        floats += n.row[t].floats;
         sim += n.row[t].sim;
         ck_assert_int_gt(n.row[t].sim, 0);
         ck_assert(n.row[t].metrics.evaluated && isfinite(n.row[t].metrics.loss));
     }
     ck_assert_int_eq(bytes, r.bytes_sent);
     ck_assert_int_eq(messages, r.messages);
+    ck_assert_int_eq(floats, r.floats_sent);
     ck_assert_int_eq(n.bits_messages, r.messages);
     ck_assert_int_eq(sim, r.sim_end);
     for (int64_t i = 0; i < r.n_traffic; i++) {
@@ -232,7 +234,21 @@ static const struct bad {
 } bads[] = {
     {"devices", "84", NULL, NULL, QH_EUSAGE, "--devices: 84 devices for the 83 nodes of tiny"},
     {"model", "gnc", NULL, NULL, QH_EUSAGE, "--model: there is no model 'gnc'"},
-    {"method", "varco", NULL, NULL, QH_EUSAGE, "--method: method 'varco' is not in this version"},
+    {"method", "fixed:0.5", NULL, NULL, QH_EUSAGE, "--method: const: a rate of 0.5; 1 (all"},
+    {"method", "fixed:x", NULL, NULL, QH_EUSAGE, "--method: 'x' is not a number"},
+    {"codec", "mask", NULL, NULL, QH_EUSAGE, "--codec: 'mask' lacks its ratio; mask:R, or --rate"},
+    {"codec", "topk", NULL, NULL, QH_EUSAGE, "--codec: 'topk' lacks its ratio; topk:R, or --rate"},
+    {"codec", "mask:0", NULL, NULL, QH_EUSAGE, "--codec: 0 is out of range; 1 to 1e+09"},
+    {"rate-schedule", "linear:1:128", NULL, NULL, QH_EUSAGE, "--rate-schedule: 'linear:1:128' is"},
+    {"rate-schedule", "file:no/such", NULL, NULL, QH_EINPUT, "no/such"},
+    {"rate-schedule", "const:2", "codec", "mask:4", QH_EUSAGE,
+     "--rate-schedule: codec 'mask:4' has a rate of its own; 'mask' leaves it to 'const:2'"},
+    {"rate-schedule", "const:2", "codec", "drop", QH_EUSAGE, "--rate-schedule: codec 'drop' sends"},
+    {"method", "varco", "codec", "drop", QH_EUSAGE, "--rate-schedule: codec 'drop' sends nothing"},
+    {"rate-schedule", "const:2", "method", "adaqp", QH_EUSAGE, "--rate-schedule: --assign adap"},
+    {"error-feedback", NULL, "codec", "drop", QH_EUSAGE, "--error-feedback: codec 'drop' sends"},
+    {"error-feedback", NULL, "mask-rescale", NULL, QH_EUSAGE, "--error-feedback: with --mask-r"},
+    {"error-feedback", NULL, "boundary-sample", "0.5", QH_EUSAGE, "--boundary-sample: each epoch"},
     {"method", "vanila", NULL, NULL, QH_EUSAGE, "--method: there is no method 'vanila'"},
     {"codec", "int:9", NULL, NULL, QH_EUSAGE, "--codec: "},
     {"codec", "int:4", "assign", "random", QH_EUSAGE, "--assign: codec 'int:4' gives all"},

@@ -1,9 +1,43 @@
 #include "src/train/settings.h"
 
+#include "src/base/mem.h"
 #include "src/train/strategy.h"
 #include "tests/support/support.h"
 
 #include <string.h>
+
+/* The schedule opens, with an argument in the place of its letter. */
+static void check_rate(const qh_method *m)
+{
+    const qh_rate_run run = {.epochs = 10, .n_layers = 2};
+    char text[QH_PART_BYTES];
+    qh_rate *rate = NULL;
+
+    if (!m->rate)
+        return;
+    ck_assert_int_eq(qh_method_part("--method", m->rate, "4", text), QH_OK);
+    ck_assert_msg(qh_rate_open("--method", text, &run, &rate) == QH_OK, "%s", qh_error_text());
+    ck_assert_int_eq(strcmp(m->rate, text) == 0, m->rate[strlen(m->rate) - 1] != ':');
+    qh_rate_close(rate);
+}
+
+START_TEST(arguments_of_parts)
+{
+    char text[QH_PART_BYTES], *longest = NULL;
+
+    ck_assert_int_eq(qh_method_part("--method", "const:", "16", text), QH_OK);
+    ck_assert_str_eq(text, "const:16");
+    ck_assert_int_eq(qh_method_part("--method", "linear:128:1:5", "16", text), QH_OK);
+    ck_assert_str_eq(text, "linear:128:1:5");
+    ck_assert_int_eq(qh_method_part("--method", NULL, "16", text), QH_OK);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(QH_NEW_ARRAY(&longest, QH_PART_BYTES + 1), QH_OK);
+    memset(longest, '1', QH_PART_BYTES);
+    ck_assert_int_eq(qh_method_part("--method", "const:", longest, text), QH_EUSAGE);
+    ck_assert_ptr_nonnull(strstr(qh_error_text(), "--method: '1111111111"));
+    qh_mem_free(longest);
+}
+END_TEST
 
 /* Every method of the table can be built: its codec, assigner and strategy exist and fit. */
 START_TEST(every_method_has_its_parts)
@@ -26,6 +60,7 @@ START_TEST(every_method_has_its_parts)
                          QH_OK);
         ck_assert(codec.ops->takes_widths == (m->assign != NULL));
         ck_assert(!m->assign || qh_bits_find(m->assign));
+        check_rate(m);
         ck_assert_ptr_nonnull(qh_strategy_find(m->strategy));
         ck_assert(m->help && *m->help);
         n++;
@@ -39,9 +74,11 @@ END_TEST
 static const struct row {
     const char *name, *text;
 } rows[] = {
-    {"varco", "--method: method 'varco' is not in this version; it has vanilla|"},
-    {"fixed:16", "--method: method 'fixed:16' is not in this version; it has vanilla|"},
     {"adaqpq", "--method: there is no method 'adaqpq'; did you mean adaqp"},
+    {"fixed", "--method: method 'fixed' lacks its argument; fixed:R, a random"},
+    {"fixed:", "--method: method 'fixed:' lacks its argument; fixed:R, a random"},
+    {"varco:2", "--method: method 'varco:2': varco takes no argument"},
+    {"vaco", "--method: there is no method 'vaco'; did you mean varco?"},
     {"bns", "--method: method 'bns' lacks its argument; bns:P, "},
     {"vanilla:2", "--method: method 'vanilla:2': vanilla takes no argument"},
     {"int8:", "--method: method 'int8:': int8 takes no argument"},
@@ -67,6 +104,7 @@ Suite *suite(void)
     TCase *t = tcase_create("method");
 
     tcase_add_test(t, every_method_has_its_parts);
+    tcase_add_test(t, arguments_of_parts);
     tcase_add_loop_test(t, other_names_are_told_apart, 0, (int)QH_COUNT(rows));
     suite_add_tcase(s, t);
     return s;
