@@ -132,7 +132,7 @@ static void move(qh_fairshare *s, int32_t flow)
 {
     const qh_maxmin_flow *f = &s->rates->flow[flow];
     qh_share_flow *m = &s->flow[flow];
-    qh_share_link *to = &s->link[f->at];
+    qh_share_link *to = &s->link[s->rates->mark[flow].at];
 
     if (f->from >= 0) {
         qh_share_link *from = &s->link[f->from];

@@ -37,30 +37,50 @@ typedef struct qh_maxmin_link {
 typedef enum qh_maxmin_state { QH_MAXMIN_FIXED, QH_MAXMIN_LOOSE, QH_MAXMIN_FINAL } qh_maxmin_state;
 
 typedef struct qh_maxmin_flow {
-    int64_t rate;
-    int32_t at;   /* its bottleneck; -1: never solved */
+    int64_t rate; /* FINAL: that; FIXED: the level of its bottleneck is */
     int32_t next; /* solve: the bottleneck to be */
     int32_t from; /* of a flow in moved: the bottleneck before; -1: none */
-    int16_t n_links;
+    int32_t n_links;
     uint8_t state; /* qh_maxmin_state; between two solves FIXED, or LOOSE when it is new */
     bool active;   /* between add and remove */
 } qh_maxmin_flow;
+
+/* What a solve of everything reads and writes of a flow. */
+typedef struct qh_maxmin_mark {
+    int32_t at;      /* its bottleneck; -1: never solved */
+    uint32_t solved; /* by the solve of this number */
+} qh_maxmin_mark;
+
+/* The same of a link: capacity that is left, for n flows. */
+typedef struct qh_maxmin_left {
+    int64_t rest, n;
+} qh_maxmin_left;
+
+typedef struct qh_maxmin_entry {
+    int64_t key;
+    int32_t link;
+} qh_maxmin_entry;
 
 typedef struct qh_maxmin {
     int32_t n_links, longest; /* longest: most links of a route */
     qh_maxmin_link *link;     /* owned, [n_links] */
     qh_maxmin_flow *flow;     /* owned, [capacity] */
+    qh_maxmin_mark *mark;     /* owned, [capacity] */
     int32_t *route, *place;   /* owned, [capacity * longest]: links; places in their item lists */
     int32_t capacity;         /* flows */
     int32_t *queue, n_queue;  /* owned, [n_links]: heap by (key, link) */
     int32_t *batch, n_batch;  /* owned, [n_links] */
-    int32_t *final, n_final;  /* owned, [capacity] */
-    int64_t n_items;          /* over all links */
-    int64_t n_changes;        /* of them, since the last solve */
-    int64_t n_visits;         /* of items, in the last solve */
-    bool whole, solved;       /* the solve looks at everything; nothing has changed since */
-    int32_t n_whole;          /* solves that are still to do so */
-    int32_t whole_run;        /* how many come next time that parts do not pay */
+    qh_maxmin_left *left;     /* owned, [n_links] */
+    qh_maxmin_entry *heap;    /* owned, [n_links]: by (key, link) */
+    int32_t n_heap;
+    int32_t *final, n_final; /* owned, [capacity] */
+    int64_t n_items;         /* over all links */
+    int64_t n_changes;       /* of them, since the last solve */
+    int64_t n_visits;        /* of items, in the last solve */
+    bool whole, solved;      /* the solve looks at everything; nothing has changed since */
+    int32_t n_whole;         /* solves that are still to do so */
+    int32_t whole_run;       /* how many come next time that parts do not pay */
+    uint32_t number;         /* of the last solve of everything */
     enum { QH_MAXMIN_ADAPT, QH_MAXMIN_PARTS, QH_MAXMIN_WHOLE } way; /* tests choose */
     /* Of the last solve, until the next call. */
     int32_t *touched, n_touched; /* owned, [n_links]: links whose level or own flows may differ */
@@ -81,7 +101,13 @@ void qh_maxmin_add(qh_maxmin *m, int32_t flow);    /* after promise */
 void qh_maxmin_remove(qh_maxmin *m, int32_t flow); /* ends the promise, too */
 void qh_maxmin_set_capacity(qh_maxmin *m, int32_t link, int64_t capacity);
 
-/* The rates of all flows that were added, into flow[].rate. */
+/* The rates of all flows that were added. */
 void qh_maxmin_solve(qh_maxmin *m);
+
+/* The rate of an added flow, after a solve. */
+static inline int64_t qh_maxmin_rate(const qh_maxmin *m, int32_t flow)
+{
+    return m->link[m->mark[flow].at].level;
+}
 
 #endif

@@ -125,16 +125,16 @@ static void check(const qh_maxmin *m, const world *w)
 
         for (int f = 0; f < w->n_flows; f++)
             for (int i = 0; w->there[f] && i < w->n_hops[f]; i++)
-                load += w->hop[f][i] == l ? m->flow[f].rate : 0;
+                load += w->hop[f][i] == l ? qh_maxmin_rate(m, f) : 0;
         if (load > w->capacity[l] || load != m->link[l].load)
             ck_abort_msg("way %d, link %d: %lld of %lld, counted as %lld", (int)m->way, l,
                          (long long)load, (long long)w->capacity[l], (long long)m->link[l].load);
     }
     for (int f = 0; f < w->n_flows; f++)
         if (w->there[f] &&
-            fabs((double)m->flow[f].rate - w->rate[f]) > 1e-12 * w->rate[f] + MOST_FLOWS)
+            fabs((double)qh_maxmin_rate(m, f) - w->rate[f]) > 1e-12 * w->rate[f] + MOST_FLOWS)
             ck_abort_msg("way %d, flow %d: %lld for %.3f", (int)m->way, f,
-                         (long long)m->flow[f].rate, w->rate[f]);
+                         (long long)qh_maxmin_rate(m, f), w->rate[f]);
 }
 
 /* Flows come and go, one or several at a time; after each change the rates are those of a filling
@@ -177,7 +177,8 @@ START_TEST(random_sets)
             check(whole, &w);
             check(adapt, &w);
             for (int g = 0; g < w.n_flows; g++)
-                if (w.there[g] && llabs(parts->flow[g].rate - whole->flow[g].rate) > MOST_FLOWS)
+                if (w.there[g] &&
+                    llabs(qh_maxmin_rate(parts, g) - qh_maxmin_rate(whole, g)) > MOST_FLOWS)
                     ck_abort_msg("seed %llu: the two ways differ", (unsigned long long)seed);
         }
         qh_maxmin_free(adapt);
@@ -205,7 +206,7 @@ START_TEST(the_order_of_adding_does_not_matter)
         qh_maxmin_solve(up);
         qh_maxmin_solve(down);
         for (int f = 0; f < w.n_flows; f++)
-            if (up->flow[f].rate != down->flow[f].rate)
+            if (qh_maxmin_rate(up, f) != qh_maxmin_rate(down, f))
                 ck_abort_msg("seed %llu, flow %d", (unsigned long long)seed, f);
         qh_maxmin_free(down);
         qh_maxmin_free(up);
@@ -260,8 +261,8 @@ START_TEST(nothing_to_share)
     qh_maxmin_add(m, 0);
     qh_maxmin_add(m, 1);
     qh_maxmin_solve(m);
-    ck_assert_int_eq(m->flow[0].rate, 8);
-    ck_assert_int_eq(m->flow[1].rate, 0); /* a link that is out carries nothing */
+    ck_assert_int_eq(qh_maxmin_rate(m, 0), 8);
+    ck_assert_int_eq(qh_maxmin_rate(m, 1), 0); /* a link that is out carries nothing */
     qh_maxmin_remove(m, 0);
     qh_maxmin_remove(m, 1);
     qh_maxmin_solve(m);
