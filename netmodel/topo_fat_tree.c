@@ -37,11 +37,14 @@ static qh_status read_shape(const qh_yaml *y, const qh_yaml_node *map, fat_tree 
     QH_TRY(st, qh_yaml_int(y, map, "arity", true, 2, MOST_ARITY, &t->arity));
     QH_TRY(st, qh_yaml_int(y, map, "levels", true, 1, MOST_LEVELS, &t->levels));
     t->power[0] = 1;
-    for (int64_t i = 0; i < t->levels; i++)
+    for (int64_t i = 0; i < t->levels; i++) {
         t->power[i + 1] = t->power[i] * t->arity;
-    if (t->power[t->levels] * t->levels * 2 > QH_TOPO_MAX_LINKS)
-        st = qh_yaml_fail(y, map, "a fat-tree of %lld devices is too large; the most is %d links",
-                          (long long)t->power[t->levels], QH_TOPO_MAX_LINKS);
+        if (t->power[i + 1] * t->levels * 2 > QH_TOPO_MAX_LINKS)
+            return qh_yaml_fail(y, map,
+                                "a fat-tree of %lld^%lld devices is too large; the most is "
+                                "%d links",
+                                (long long)t->arity, (long long)t->levels, QH_TOPO_MAX_LINKS);
+    }
 out:
     return st;
 }
