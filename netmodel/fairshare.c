@@ -61,7 +61,7 @@ static qh_status choose_unit(qh_fairshare *s)
     s->shift = RATE_BITS - exponent;
     for (int32_t i = 0; i < s->topo->n_links; i++)
         if (units_of(s, s->topo->link[i].bytes_per_s) >> LEAST_RATE_BITS == 0)
-            return qh_fail(QH_EUSAGE,
+            return qh_fail(QH_EINPUT,
                            "network: link '%s' is more than 10^11 times slower than the fastest; "
                            "give links that are nearer to each other",
                            s->topo->link[i].name);

@@ -23,9 +23,8 @@ static qh_status read_class(const qh_yaml *y, const qh_yaml_node *nodes, const c
     qh_status st;
 
     if (!map)
-        return qh_fail(QH_EUSAGE,
-                       "%s: nodes has no '%s'; give %s: {latency: 5us, bandwidth: 10GB/s}",
-                       qh_yaml_where(y, nodes), key, key);
+        return qh_yaml_fail(
+            y, nodes, "nodes has no '%s'; give %s: {latency: 5us, bandwidth: 10GB/s}", key, key);
     QH_TRY(st, qh_yaml_check_keys(y, map, keys, (int64_t)QH_COUNT(keys)));
     QH_TRY(st, read_link(y, map, out));
 out:
@@ -58,8 +57,8 @@ qh_status qh_links_read(const qh_yaml *y, const qh_yaml_node *map, qh_links *out
             const char *key = i ? "bandwidth" : "latency";
 
             if (qh_yaml_get(map, key))
-                return qh_fail(QH_EUSAGE, "%s: %s stands beside nodes, which has its own; keep one",
-                               qh_yaml_where(y, qh_yaml_get(map, key)), key);
+                return qh_yaml_fail(y, qh_yaml_get(map, key),
+                                    "%s stands beside nodes, which has its own; keep one", key);
         }
         QH_TRY(st, read_nodes(y, nodes, &l));
     } else {

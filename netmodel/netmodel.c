@@ -24,10 +24,8 @@ static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh
         return qh_fail(QH_EUSAGE, "%s: 'peak' is an accelerator's; give the file to --accelerator",
                        qh_yaml_where(y, qh_yaml_get(map, "peak")));
     if (!node)
-        return qh_fail(QH_EUSAGE,
-                       "%s: 'model' is missing; give model: alphabeta or another of "
-                       "qhalo net list",
-                       qh_yaml_where(y, map));
+        return qh_yaml_fail(
+            y, map, "'model' is missing; give model: alphabeta or another of qhalo net list");
     QH_TRY(st, qh_yaml_text(y, node, "model", &name));
     for (int64_t i = 0; i < qh_net_members_count; i++) {
         names[i] = qh_net_members[i]->name;
@@ -37,9 +35,9 @@ static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh
         }
     }
     near = qh_did_you_mean(name, names, qh_net_members_count);
-    st = qh_fail(QH_EUSAGE, "%s: there is no network model '%s'; %s%s%s", qh_yaml_where(y, node),
-                 name, near ? "did you mean '" : "qhalo net list shows them", near ? near : "",
-                 near ? "'?" : "");
+    st = qh_yaml_fail(y, node, "there is no network model '%s'; %s%s%s", name,
+                      near ? "did you mean '" : "qhalo net list shows them", near ? near : "",
+                      near ? "'?" : "");
 out:
     return st;
 }
@@ -101,7 +99,7 @@ qh_status qh_netmodel_open_text(const char *name, const char *text, int n_device
     qh_status st;
 
     QH_ASSERT(n_devices >= 0);
-    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EUSAGE, &y));
+    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EINPUT, &y));
     QH_TRY(st, open_description(y, name, n_devices, out));
 out:
     qh_yaml_free(y);

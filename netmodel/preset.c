@@ -54,7 +54,7 @@ qh_status qh_preset_parse(const char *what, const qh_preset *presets, int64_t n_
     char *text = NULL;
 
     QH_TRY(st, qh_preset_read(what, presets, n_presets, name_or_file, &text));
-    QH_TRY(st, qh_yaml_parse(name_or_file, text, (int64_t)strlen(text), QH_EUSAGE, out));
+    QH_TRY(st, qh_yaml_parse(name_or_file, text, (int64_t)strlen(text), QH_EINPUT, out));
 out:
     qh_mem_free(text);
     return st;

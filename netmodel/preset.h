@@ -26,8 +26,8 @@ qh_status qh_preset_read(const char *what, const qh_preset *presets, int64_t n_p
 
 /* The parsed description called name_or_file, which the caller frees: a preset where there is one
  * of that name, else a file. what names the kind in errors ("network"). Errors: QH_EUSAGE for an
- * unknown name (with the closest one) and for bad YAML; QH_EINPUT for a file that cannot be
- * read. */
+ * unknown name (with the closest one); QH_EINPUT for a file that cannot be read or is no good
+ * YAML, and whatever its reader finds wrong with it has that status, too. */
 qh_status qh_preset_parse(const char *what, const qh_preset *presets, int64_t n_presets,
                           const char *name_or_file, qh_yaml **out);
 

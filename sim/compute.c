@@ -22,16 +22,15 @@ static qh_status read_efficiency(const qh_yaml *y, const qh_yaml_node *root, qh_
     for (int op = QH_OP_SPMM; op <= QH_OP_ASSIGN; op++)
         names[op - QH_OP_SPMM] = qh_op_name(op);
     if (!map)
-        return qh_fail(QH_EUSAGE, "%s: 'efficiency' is missing; give efficiency: {spmm: 0.5, ...}",
-                       qh_yaml_where(y, root));
+        return qh_yaml_fail(y, root, "'efficiency' is missing; give efficiency: {spmm: 0.5, ...}");
     QH_TRY(st, qh_yaml_check_keys(y, map, names, (int64_t)QH_COUNT(names)));
     for (int op = QH_OP_SPMM; op <= QH_OP_ASSIGN; op++) {
         double *e = &a->efficiency[op];
 
         QH_TRY(st, qh_yaml_real(y, map, qh_op_name(op), true, 0, 1, e));
         if (!(*e > 0)) {
-            st = qh_fail(QH_EUSAGE, "%s: an efficiency of 0 never ends; give one in (0, 1]",
-                         qh_yaml_where(y, qh_yaml_get(map, qh_op_name(op))));
+            st = qh_yaml_fail(y, qh_yaml_get(map, qh_op_name(op)),
+                              "an efficiency of 0 never ends; give one in (0, 1]");
             goto out;
         }
     }
@@ -70,7 +69,7 @@ qh_status qh_accelerator_open_text(const char *name, const char *text, qh_accele
     qh_yaml *y = NULL;
     qh_status st;
 
-    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EUSAGE, &y));
+    QH_TRY(st, qh_yaml_parse(name, text, (int64_t)strlen(text), QH_EINPUT, &y));
     QH_TRY(st, QH_NEW(&a));
     QH_TRY(st, qh_mem_strdup(name, &a->name));
     QH_TRY(st, read_accelerator(y, qh_yaml_root(y), a));

@@ -26,7 +26,6 @@ static const struct {
     const char *text, *error; /* a part of the error text */
 } bad[] = {
     {"about: \"x\"\n", ":1: 'model' is missing"},
-    {"about: \"x\"\npeak: 1TFLOP/s\n", ":2: 'peak' is an accelerator's"},
     {"model: alphabet\nlatency: 1us\nbandwidth: 1GB/s\n", ":1: there is no network model"},
     {"model: alphabet\nlatency: 1us\nbandwidth: 1GB/s\n", "did you mean 'alphabeta'"},
     {"model: alphabeta\nlatency: 1us\n", "bandwidth"},
@@ -41,7 +40,6 @@ static const struct {
     {"model: alphabeta\nlatency: 1us\nbandwidth: 1GB/s\nlatency: 1us\n", ":4"},
     {"model: alphabeta\nlatency: 1us\nbandwidth: 1GB/s\nstaging: 3\n", ":4"},
     {"model: alphabeta\nlatency: 1us\nbandwidth: 1GB/s\ndevices: 0\n", ":4"},
-    {"model: alphabeta\nlatency: 1us\nbandwidth: 1GB/s\ndevices: 4\n", "4 devices and 3 are"},
     {"model: alphabeta\nlatency: 1us\nnodes: {devices_per_node: 2}\n", ":2: latency stands beside"},
     {"model: alphabeta\nnodes: {devices_per_node: 2}\n", "no 'intra'"},
     {"model: alphabeta\nnodes:\n  devices_per_node: 0\n  intra: {latency: 1us, bandwidth: "
@@ -61,10 +59,29 @@ START_TEST(bad_descriptions_are_refused_by_line)
 {
     qh_netmodel *m = NULL;
 
-    ck_assert_int_eq(open_text(bad[_i].text, 3, &m), QH_EUSAGE);
+    ck_assert_int_eq(open_text(bad[_i].text, 3, &m), QH_EINPUT);
     ck_assert_ptr_null(m);
     ck_assert_msg(strstr(qh_error_text(), bad[_i].error) != NULL, "'%s' lacks '%s'",
                   qh_error_text(), bad[_i].error);
+}
+END_TEST
+
+/* Good files, and not what is asked for. */
+static const struct {
+    const char *text, *error;
+} unwanted[] = {
+    {"about: \"x\"\npeak: 1TFLOP/s\n", ":2: 'peak' is an accelerator's"},
+    {"model: alphabeta\nlatency: 1us\nbandwidth: 1GB/s\ndevices: 4\n", "4 devices and 3 are"},
+};
+
+START_TEST(a_file_for_something_else_is_no_bad_file)
+{
+    qh_netmodel *m = NULL;
+
+    ck_assert_int_eq(open_text(unwanted[_i].text, 3, &m), QH_EUSAGE);
+    ck_assert_ptr_null(m);
+    ck_assert_msg(strstr(qh_error_text(), unwanted[_i].error) != NULL, "'%s' lacks '%s'",
+                  qh_error_text(), unwanted[_i].error);
 }
 END_TEST
 
@@ -134,6 +151,7 @@ Suite *suite(void)
     TCase *t = tcase_create("describe");
 
     tcase_add_loop_test(t, bad_descriptions_are_refused_by_line, 0, (int)QH_COUNT(bad));
+    tcase_add_loop_test(t, a_file_for_something_else_is_no_bad_file, 0, (int)QH_COUNT(unwanted));
     tcase_add_test(t, an_unknown_name_gets_a_hint);
     tcase_add_test(t, classes_of_channels);
     tcase_add_test(t, device_counts);

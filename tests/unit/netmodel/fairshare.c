@@ -328,7 +328,7 @@ START_TEST(edges)
                                            "model: fairshare\ntopology: star\n"
                                            "link: {latency: 0us, bandwidth: 1PB/s}\n",
                                            3, &m),
-                     QH_EUSAGE); /* there is no such unit */
+                     QH_EINPUT); /* there is no such unit */
     ck_assert_int_eq(qh_netmodel_open_text("x",
                                            "model: fairshare\ntopology: star\n"
                                            "link: {latency: 0us, bandwidth: 1000TB/s}\n",
@@ -348,7 +348,7 @@ START_TEST(edges)
                               "routes: [{src: 0, dst: 1, links: [a]}, {src: 1, dst: 0, links: "
                               "[b]}]\n",
                               2, &m),
-        QH_EUSAGE);
+        QH_EINPUT);
     ck_assert_msg(strstr(qh_error_text(), "link 'b'") != NULL, "%s", qh_error_text());
 }
 END_TEST
