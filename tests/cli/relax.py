@@ -96,13 +96,17 @@ EXCHANGES = [
 ]
 CODINGS = [['--codec', 'int:4'], ['--codec', 'bf16'], ['--assign', 'random', '--assign-every', '2'],
            ['--assign', 'adaptive', '--assign-every', '2'], ['--input-dropout', '0.5'],
-           ['--order', 'transform-first', '--codec', 'int:2'], ['--codec', 'drop']]
+           ['--order', 'transform-first', '--codec', 'int:2'], ['--codec', 'drop'],
+           ['--codec', 'mask:4'], ['--rate-schedule', 'linear:8:1:5', '--codec', 'int:4'],
+           ['--codec', 'topk:4', '--error-feedback']]
 
 
 def is_refused(exchange, coding):
     if '--input-dropout' in coding and '--cache-features' in exchange:
         return True
-    return coding[-1] == 'drop' or ('--boundary-sample' in exchange and '--assign' in coding)
+    if '--boundary-sample' in exchange and ('--assign' in coding or '--error-feedback' in coding):
+        return True
+    return coding[-1] == 'drop'
 
 
 def ways_go_together_or_are_refused(_):

@@ -137,6 +137,21 @@ static qh_status train_mixed(void)
     return train("gin", "random", "3");
 }
 
+static qh_status train_late(void)
+{
+    return train("gcn", "pipegcn-gf", "3");
+}
+
+static qh_status train_skipping(void)
+{
+    return train("sage", "sancus", "2");
+}
+
+static qh_status train_sampled(void)
+{
+    return train("gcn", "bns:0.5", "3");
+}
+
 /* A trace of two devices, written; and read and replayed. */
 static qh_status write_trace(void)
 {
@@ -216,6 +231,9 @@ static const struct {
     {"training on 1 device", train_alone},
     {"training, int:4", train_int},
     {"training, random bits", train_mixed},
+    {"training, late messages", train_late},
+    {"training, skipped blocks", train_skipping},
+    {"training, a sampled boundary", train_sampled},
     {"writing a trace", write_trace},
     {"replaying a trace", replay_trace},
     {"training, a part of the columns", train_thinned},

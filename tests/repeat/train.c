@@ -37,8 +37,9 @@ static void run(const fleet_spec *f, fleet_result *r)
 /* Twice the same: every record but host times, every loss, the digest. */
 START_TEST(same_seed_same_everything)
 {
-    static const char *const methods[] = {"vanilla", "int8",   "int2",  "random",  "adaqp-p",
-                                          "int4",    "nocomm", "varco", "fixed:3", "ef-int2"};
+    static const char *const methods[] = {"vanilla",    "int8",   "int2",   "random",  "adaqp-p",
+                                          "int4",       "nocomm", "varco",  "fixed:3", "ef-int2",
+                                          "pipegcn-gf", "sancus", "bns:0.5"};
     qh_dataset *d = tiny_new(common);
     fleet_spec f = spec_of(d, methods[_i], 4);
     fleet_result a, b, other;
@@ -146,6 +147,7 @@ END_TEST
 /* One value of one node: found by the first codec that has to send it, and named. */
 START_TEST(nan_in_a_message_is_located)
 {
+    static const char *const methods[] = {"int4", "pipegcn-gf", "sancus", "bns:1"};
     tiny_spec spec = common;
     qh_dataset *d;
     fleet_result r;
@@ -153,7 +155,7 @@ START_TEST(nan_in_a_message_is_located)
     int32_t node = 0;
     char want[64];
 
-    spec.sparse = _i == 1;
+    spec.sparse = _i % 2 == 1;
     d = tiny_new(spec);
     while (d->graph->out_deg[node] == 0)
         node++;
@@ -164,8 +166,9 @@ START_TEST(nan_in_a_message_is_located)
     } else {
         qh_mat_row(d->dense, node)[d->n_features - 1] = INFINITY;
     }
-    f = spec_of(d, "int4",
-                (int)common.nodes); /* a node a device: whatever has a neighbour travels */
+    /* A node a device: whatever has a neighbour travels. */
+    f = spec_of(d, methods[_i / 2], (int)common.nodes);
+    f.settings.host_times = true; /* also what the receiver could look up */
     fleet_run(&f, NULL, NULL, &r);
     ck_assert_int_eq(r.status, QH_EINTERNAL);
     snprintf(want, sizeof want, "epoch 0, layer 0, forward: the message of node %d: ", node);
@@ -225,10 +228,10 @@ Suite *suite(void)
     TCase *t = tcase_create("train");
 
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, same_seed_same_everything, 0, 10);
+    tcase_add_loop_test(t, same_seed_same_everything, 0, 13);
     tcase_add_loop_test(t, no_device_allocates_after_the_first_epoch, 0, 6);
     tcase_add_loop_test(t, corners_give_the_curve_of_one_device, 0, (int)QH_COUNT(corners));
-    tcase_add_loop_test(t, nan_in_a_message_is_located, 0, 2);
+    tcase_add_loop_test(t, nan_in_a_message_is_located, 0, 8);
     tcase_add_test(t, a_loss_that_explodes_is_named);
     tcase_add_test(t, early_stop_and_evaluation_epochs);
     suite_add_tcase(s, t);
