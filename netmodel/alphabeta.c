@@ -29,6 +29,7 @@ static qh_status open_model(const qh_yaml *y, const qh_yaml_node *map, int n_dev
     QH_TRY(st, qh_yaml_check_keys(y, map, keys, (int64_t)QH_COUNT(keys)));
     QH_TRY(st, QH_NEW(&a));
     QH_TRY(st, qh_links_read(y, map, &a->links));
+    a->solo.base.devices_per_node = qh_links_per_node(&a->links);
     *out = &a->solo.base;
     a = NULL;
 out:

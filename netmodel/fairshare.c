@@ -104,6 +104,7 @@ qh_status qh_fairshare_new(qh_topo *t, qh_netmodel **out)
         s->link[i].place = -1;
     s->base.ops = &qh_net_fairshare;
     s->base.n_devices = t->n_devices;
+    s->base.devices_per_node = t->devices_per_node;
     *out = &s->base;
     s = NULL;
 out:
@@ -304,6 +305,8 @@ static qh_time next(qh_netmodel *m)
     qh_fairshare *s = of(m);
     qh_time begin = qh_heap_next(&s->waiting), end = QH_TIME_NEVER;
 
+    if (s->n_told < s->n_ended)
+        return s->told_at;
     if (s->stale && s->rates->n_items > 0)
         end = (qh_time)(s->now >> QH_TICK_BITS) + 1;
     else if (!s->stale && s->n_queue)
@@ -318,6 +321,7 @@ static int64_t advance(qh_netmodel *m, qh_time now, int64_t *done, int64_t capac
 
     if (s->n_told == s->n_ended) {
         s->n_told = s->n_ended = 0;
+        s->told_at = now;
         run(s, now);
         if (s->n_ended > 1)
             qsort(s->ended, (size_t)s->n_ended, sizeof *s->ended, by_number);
@@ -351,6 +355,49 @@ static void link_at(const qh_netmodel *m, int64_t i, qh_net_link *out)
     out->bytes = s->link[i].bytes;
 }
 
+static bool is_own(const qh_netmodel *m, int64_t link, int device)
+{
+    const qh_topo *t = ((const qh_fairshare *)m)->topo;
+    int32_t route[QH_TOPO_LONGEST];
+
+    for (int other = 0; other < m->n_devices; other++) {
+        int32_t n;
+
+        if (other == device)
+            continue;
+        if (t->ops->route(t, device, other, route) > 0 && route[0] == link)
+            return true;
+        n = t->ops->route(t, other, device, route);
+        if (n > 0 && route[n - 1] == link)
+            return true;
+    }
+    return false;
+}
+
+static void slow(qh_netmodel *m, int64_t link, double factor)
+{
+    qh_fairshare *s = of(m);
+    qh_topo_link *l = &s->topo->link[link];
+
+    QH_ASSERT(factor > 0 && s->n_started == 0);
+    l->bytes_per_s /= factor;
+    qh_maxmin_set_capacity(s->rates, (int32_t)link, units_of(s, l->bytes_per_s));
+}
+
+static void share(qh_netmodel *m, qh_time now, int64_t link, double part)
+{
+    qh_fairshare *s = of(m);
+    qh_tick instant = (qh_tick)now << QH_TICK_BITS;
+
+    QH_ASSERT(part >= 0 && part <= 1);
+    if (s->stale && s->now < instant)
+        qh_share_solve(s);
+    s->now = s->now < instant ? instant : s->now;
+    qh_maxmin_set_capacity(s->rates, (int32_t)link,
+                           units_of(s, part * s->topo->link[link].bytes_per_s));
+    s->stale = true;
+}
+
 const qh_maxmin *qh_fairshare_rates(qh_netmodel *m)
 {
     if (of(m)->stale)
@@ -376,5 +423,8 @@ const qh_netmodel_ops qh_net_fairshare = {
     .show = show,
     .n_links = n_links,
     .link = link_at,
+    .is_own = is_own,
+    .slow = slow,
+    .share = share,
     .contention = true,
 };

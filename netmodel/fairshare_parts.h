@@ -52,6 +52,7 @@ typedef struct qh_fairshare {
     qh_heap waiting;             /* for the latency; id: flow */
     qh_share_done *ended;        /* owned, [capacity]: told next, by number of start */
     int32_t n_ended, n_told;
+    qh_time told_at;
     int32_t *route; /* owned, [longest] */
     uint64_t n_started;
 } qh_fairshare;

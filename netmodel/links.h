@@ -29,6 +29,12 @@ qh_status qh_links_read(const qh_yaml *y, const qh_yaml_node *map, qh_links *out
 /* One line a class. */
 void qh_links_show(const qh_links *l, FILE *out);
 
+/* 0: one class for all. */
+static inline int qh_links_per_node(const qh_links *l)
+{
+    return l->devices_per_node == INT32_MAX ? 0 : l->devices_per_node;
+}
+
 static inline const qh_link *qh_links_of(const qh_links *l, int32_t src, int32_t dst)
 {
     return src / l->devices_per_node == dst / l->devices_per_node ? &l->intra : &l->inter;

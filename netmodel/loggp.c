@@ -61,6 +61,7 @@ static qh_status open_model(const qh_yaml *y, const qh_yaml_node *map, int n_dev
     QH_TRY(st, QH_NEW_ARRAY(&l->out_free, n_devices));
     QH_TRY(st, QH_NEW_ARRAY(&l->in_free, n_devices));
     QH_TRY(st, QH_NEW_ARRAY(&l->bytes, 2 * (int64_t)n_devices));
+    l->base.devices_per_node = qh_links_per_node(&l->links);
     *out = &l->base;
     l = NULL;
 out:

@@ -4,12 +4,13 @@
 
 #include "netmodel/netmodel.h"
 
-extern const qh_netmodel_ops qh_net_alphabeta, qh_net_fairshare, qh_net_loggp;
+extern const qh_netmodel_ops qh_net_alphabeta, qh_net_fairshare, qh_net_loggp, qh_net_table;
 
 extern const qh_netmodel_ops *const qh_net_members[];
 extern const int64_t qh_net_members_count;
 
 /* The keys that every description may have; a member names its own beside them. */
-#define QH_NET_COMMON_KEYS "model", "about", "devices", "staging"
+#define QH_NET_COMMON_KEYS                                                                         \
+    "model", "about", "devices", "staging", "slow", "outages", "background", "jitter"
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "netmodel/members.h"
 #include "netmodel/preset.h"
+#include "netmodel/wrap.h"
 #include "src/base/mem.h"
 #include "src/base/options.h"
 
@@ -11,8 +12,13 @@ enum { MAX_DEVICES = 1 << 16 };
 
 /* One line a member. */
 const qh_netmodel_ops *const qh_net_members[] = {&qh_net_alphabeta, &qh_net_fairshare,
-                                                 &qh_net_loggp};
+                                                 &qh_net_loggp, &qh_net_table};
 const int64_t qh_net_members_count = QH_COUNT(qh_net_members);
+
+/* One line a modifier; the first is laid around the model first. */
+const qh_modifier *const qh_net_modifiers[] = {&qh_net_slow, &qh_net_outages, &qh_net_background,
+                                               &qh_net_jitter};
+const int64_t qh_net_modifiers_count = QH_COUNT(qh_net_modifiers);
 
 static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh_netmodel_ops **out)
 {
@@ -85,6 +91,12 @@ static qh_status open_description(const qh_yaml *y, const char *name, int n_devi
     QH_TRY(st, qh_mem_strdup(name, &m->name));
     QH_TRY(st, qh_mem_strdup(about, &m->about));
     QH_TRY(st, qh_yaml_bool(y, map, "staging", false, &m->staging));
+    for (int64_t i = 0; i < qh_net_modifiers_count; i++) {
+        const qh_yaml_node *node = qh_yaml_get(map, qh_net_modifiers[i]->key);
+
+        if (node)
+            QH_TRY(st, qh_net_modifiers[i]->wrap(y, node, &m));
+    }
     *out = m;
     m = NULL;
 out:

@@ -3,7 +3,7 @@
  * A model is driven by one thread as a discrete-event source: flows are started at instants that
  * never go back, next() tells the next instant at which something finishes, and advance() moves
  * there. Instants are integer picoseconds. Flows that finish at one instant are given in the order
- * in which they were started. */
+ * in which they were started, or in which a modifier let them start. */
 #ifndef QH_NETMODEL_NETMODEL_H
 #define QH_NETMODEL_NETMODEL_H
 
@@ -47,7 +47,8 @@ typedef struct qh_netmodel_ops {
     qh_time (*next)(qh_netmodel *m);
     /* Moves to `now` <= next() and writes the ids of flows that finish then into done (room for
      * capacity); the number written, which may be 0 (a flow got on without finishing). Called again
-     * until it gives 0; next() is later than `now` then, until a flow is started. */
+     * until it gives 0; next() is later than `now` then, until a flow is started. Negative: a
+     * qh_status; flows that a modifier held back could not start. */
     int64_t (*advance)(qh_netmodel *m, qh_time now, int64_t *done, int64_t capacity);
     /* Time that posting one message of bytes costs the sender's (or receiver's) compute stream
      * (LogGP's o); NULL: none. */
@@ -59,6 +60,12 @@ typedef struct qh_netmodel_ops {
     /* Links that flows share, 0 <= i < n_links; NULL: the model has none. */
     int64_t (*n_links)(const qh_netmodel *m);
     void (*link)(const qh_netmodel *m, int64_t i, qh_net_link *out);
+    /* Models whose links can change, NULL otherwise. is_own: the link is the first of a route from
+     * the device or the last of one to it. slow: before any flow, factor > 0 times slower for good.
+     * share: from `now` on, when all up to it is done, the link has this part of its rate. */
+    bool (*is_own)(const qh_netmodel *m, int64_t link, int device);
+    void (*slow)(qh_netmodel *m, int64_t link, double factor);
+    void (*share)(qh_netmodel *m, qh_time now, int64_t link, double part);
     bool contention; /* whether flows share anything */
 } qh_netmodel_ops;
 
@@ -67,7 +74,8 @@ struct qh_netmodel {
     char *name;  /* owned; of the description */
     char *about; /* owned; its sources */
     int n_devices;
-    bool staging; /* device-to-host copies before and after each block (gloo) */
+    int devices_per_node; /* 0: the model knows no nodes */
+    bool staging;         /* device-to-host copies before and after each block (gloo) */
 };
 
 /* NAME of a preset, or a FILE.yaml. n_devices 0: as many as the description says or has room for,

@@ -316,6 +316,7 @@ static qh_status deliver(runner *r, qh_time now)
                     QH_TRY(st, make_ready(r, next));
             }
         }
+    st = n < 0 ? (qh_status)n : QH_OK;
 out:
     return st;
 }

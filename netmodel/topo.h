@@ -39,7 +39,7 @@ typedef struct qh_topo_ops {
 
 struct qh_topo {
     const qh_topo_ops *ops;
-    int n_devices;
+    int n_devices, devices_per_node;    /* devices_per_node 0: no nodes */
     int32_t n_links, capacity, longest; /* longest: most links of a route, >= 1 */
     qh_topo_link *link;                 /* owned, [capacity] */
 };

@@ -50,7 +50,7 @@ static qh_status open_topo(const qh_yaml *y, const qh_yaml_node *map, int n_devi
     t->base.ops = &qh_topo_two_level;
     t->base.longest = 4;
     QH_TRY(st, qh_yaml_int(y, map, "devices_per_node", true, 1, INT32_MAX, &per_node));
-    t->per_node = (int32_t)per_node;
+    t->per_node = t->base.devices_per_node = (int32_t)per_node;
     QH_TRY(st, qh_topo_read_class(y, map, "device", &t->device));
     QH_TRY(st, qh_topo_read_class(y, map, "nic", &t->nic));
     QH_TRY(st, add_links(t, n_devices));

@@ -235,6 +235,7 @@ static qh_status deliver(qh_engine *e, qh_time at)
                 QH_TRY(st, qh_engine_flown(e, (int32_t)done[i], at));
             else
                 QH_TRY(st, qh_engine_reduce_flown(e, (int)(-1 - done[i]), at));
+    st = n < 0 ? (qh_status)n : QH_OK;
 out:
     return st;
 }

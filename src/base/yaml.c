@@ -23,7 +23,8 @@ struct qh_yaml_node {
 };
 
 struct qh_yaml {
-    char *name; /* owned */
+    char *name;   /* owned */
+    char *source; /* owned */
     qh_status bad;
     qh_yaml_node *root; /* owned */
 };
@@ -56,6 +57,7 @@ void qh_yaml_free(qh_yaml *y)
     if (!y)
         return;
     node_free(y->root);
+    qh_mem_free(y->source);
     qh_mem_free(y->name);
     qh_mem_free(y);
 }
@@ -246,6 +248,9 @@ qh_status qh_yaml_parse(const char *name, const char *text, int64_t size, qh_sta
     QH_TRY(st, QH_NEW(&r.y));
     r.y->bad = status_when_bad;
     QH_TRY(st, qh_mem_strdup(name, &r.y->name));
+    QH_TRY(st, qh_mem_alloc((void **)&r.y->source, size + 1, 1));
+    if (size > 0)
+        memcpy(r.y->source, text, (size_t)size);
     r.diag = fy_diag_create(NULL);
     if (r.diag)
         fy_diag_set_collect_errors(r.diag, true);
@@ -269,6 +274,11 @@ out:
 const qh_yaml_node *qh_yaml_root(const qh_yaml *y)
 {
     return y->root;
+}
+
+const char *qh_yaml_source(const qh_yaml *y)
+{
+    return y->source;
 }
 
 const char *qh_yaml_where(const qh_yaml *y, const qh_yaml_node *node)
@@ -437,6 +447,12 @@ qh_status qh_yaml_duration(const qh_yaml *y, const qh_yaml_node *map, const char
                            bool required, int64_t *duration_ps)
 {
     PARSE_UNDER_KEY(qh_parse_duration(where, text, duration_ps));
+}
+
+qh_status qh_yaml_bytes(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,
+                        int64_t *bytes)
+{
+    PARSE_UNDER_KEY(qh_parse_bytes(where, text, bytes));
 }
 
 qh_status qh_yaml_flops(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,

@@ -20,6 +20,9 @@ void qh_yaml_free(qh_yaml *y);
 
 const qh_yaml_node *qh_yaml_root(const qh_yaml *y);
 
+/* The text that was parsed, borrowed from the document. */
+const char *qh_yaml_source(const qh_yaml *y);
+
 /* "name:line" of a node, borrowed from the document. */
 const char *qh_yaml_where(const qh_yaml *y, const qh_yaml_node *node);
 
@@ -56,6 +59,8 @@ qh_status qh_yaml_rate(const qh_yaml *y, const qh_yaml_node *map, const char *ke
                        double *bytes_per_s);
 qh_status qh_yaml_duration(const qh_yaml *y, const qh_yaml_node *map, const char *key,
                            bool required, int64_t *duration_ps);
+qh_status qh_yaml_bytes(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,
+                        int64_t *bytes);
 qh_status qh_yaml_flops(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,
                         double *flops_per_s);
 qh_status qh_yaml_int(const qh_yaml *y, const qh_yaml_node *map, const char *key, bool required,
