@@ -2,6 +2,7 @@
 #include "tools/args.h"
 #include "tools/command.h"
 #include "tools/console.h"
+#include "tools/exporting.h"
 #include "tools/json.h"
 #include "tools/summary.h"
 #include "tools/table.h"
@@ -15,6 +16,7 @@
 typedef struct replay_options {
     qh_whatif_options what; /* first */
     bool json, quiet;
+    char *chrome;
 } replay_options;
 
 #define AT(member) offsetof(replay_options, member)
@@ -36,6 +38,8 @@ static const qh_option options[] = {
      .help = "take a trace that was cut as far as it goes, as is done with FILE.qht.part"},
     {"threads", QH_OPT_INT, AT(what.threads), .def = 0, .min = 0, .max = 4096, .value = "T",
      .help = "replays at a time; 0: as many as there are cores", .group = "Output"},
+    {"chrome", QH_OPT_TEXT, AT(chrome), .value = "OUT.json",
+     .help = "the timeline of the last line, for ui.perfetto.dev"},
     {"json", QH_OPT_FLAG, AT(json), .help = "one JSON object on stdout"},
     {"quiet", QH_OPT_FLAG, AT(quiet), .help = "no notes"},
     {0}};
@@ -294,6 +298,25 @@ static qh_status print_json(const qh_whatif *w)
 
 /* --- the command --- */
 
+/* The timeline of the last line of the table. */
+static qh_status draw(const qh_whatif *w, const char *path)
+{
+    const qh_whatif_run *run = &w->run[w->n_runs - 1];
+    const qh_export_ops *format = NULL;
+    char title[QH_TITLE_BYTES + 64], was[QH_TITLE_BYTES];
+    qh_status st;
+
+    qh_recording_title(&w->recording[run->trace], was, sizeof was);
+    snprintf(title, sizeof title, "%s%s%s", was, run->as_recorded ? "" : "; replayed on ",
+             run->as_recorded ? ""
+             : run->net       ? run->net
+                              : "no network");
+    QH_TRY(st, qh_export_find("--chrome", "chrome", &format));
+    QH_TRY(st, qh_export_run(format, &w->config[w->n_runs - 1], path, title));
+out:
+    return st;
+}
+
 static qh_status run(int argc, char **argv)
 {
     replay_options o = {0};
@@ -310,6 +333,8 @@ static qh_status run(int argc, char **argv)
         o.what.threads = qh_placement_cores();
     QH_TRY(st, qh_whatif_open(&o.what, args.operand, args.n_operands, &w));
     QH_TRY(st, qh_whatif_execute(&w));
+    if (o.chrome)
+        QH_TRY(st, draw(&w, o.chrome));
     QH_TRY(st, o.json ? print_json(&w) : print_tables(&w));
 out:
     qh_whatif_close(&w);

@@ -2,17 +2,22 @@
 #include "tools/args.h"
 #include "tools/command.h"
 #include "tools/console.h"
+#include "tools/exporting.h"
 #include "tools/trace_parts.h"
 
 #include <string.h>
 
 typedef struct trace_options {
     bool json, partial, quiet;
+    char *format, *output;
 } trace_options;
 
 #define AT(member) offsetof(trace_options, member)
 
 static const qh_option options[] = {
+    {"format", QH_OPT_TEXT, AT(format), .value = "FORMAT", .help = "export: into which format"},
+    {"output", QH_OPT_TEXT, AT(output), .value = "PATH",
+     .help = "export: the file or folder to write (also -o PATH)"},
     {"partial", QH_OPT_FLAG, AT(partial),
      .help = "take a trace that was cut as far as it goes, as is done with FILE.qht.part"},
     {"json", QH_OPT_FLAG, AT(json), .help = "one JSON object on stdout"},
@@ -67,10 +72,30 @@ out:
     return st;
 }
 
+static qh_status run_export(const trace_options *o, const qh_args *args)
+{
+    const qh_export_ops *format = NULL;
+    qh_recording r = {0};
+    qh_status st;
+
+    QH_TRY(st, qh_args_want(args, "trace", 2, "export FILE.qht"));
+    if (!o->format)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--format: is missing; qhalo trace --help lists formats"));
+    if (!o->output)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "-o: where to write is missing; give -o PATH"));
+    QH_TRY(st, qh_export_find("--format", o->format, &format));
+    QH_TRY(st, qh_recording_open(args->operand[1], o->partial, &r));
+    QH_TRY(st, qh_recording_export(&r, format, o->output));
+out:
+    qh_recording_close(&r);
+    return st;
+}
+
 static const struct {
     const char *name;
     qh_status (*run)(const trace_options *o, const qh_args *args);
-} words[] = {{"info", run_info}, {"verify", run_verify}, {"diff", run_diff}};
+} words[] = {
+    {"info", run_info}, {"verify", run_verify}, {"diff", run_diff}, {"export", run_export}};
 
 static qh_status run(int argc, char **argv)
 {
@@ -81,15 +106,15 @@ static qh_status run(int argc, char **argv)
 
     QH_TRY(st, qh_args_read(&args, argc, argv));
     if (args.n_operands == 0)
-        QH_TRY(st, qh_fail(QH_EUSAGE, "trace: info, verify or diff is missing; qhalo trace --help "
-                                      "says more"));
+        QH_TRY(st, qh_fail(QH_EUSAGE, "trace: info, verify, diff or export is missing; qhalo "
+                                      "trace --help says more"));
     qh_console_start(o.quiet);
     for (size_t i = 0; i < QH_COUNT(words); i++)
         if (strcmp(args.operand[0], words[i].name) == 0) {
             st = words[i].run(&o, &args);
             goto out;
         }
-    st = qh_fail(QH_EUSAGE, "trace: there is no '%s' here; it is info, verify or diff",
+    st = qh_fail(QH_EUSAGE, "trace: there is no '%s' here; it is info, verify, diff or export",
                  args.operand[0]);
 out:
     qh_args_free(&args);
@@ -108,7 +133,8 @@ static void help(FILE *out)
 
 const qh_command qh_cmd_trace = {
     .name = "trace",
-    .usage = "info FILE.qht [--json]\nverify FILE.qht [--json]\ndiff A.qht B.qht [--json]",
+    .usage = "info FILE.qht [--json]\nverify FILE.qht [--json]\ndiff A.qht B.qht [--json]\n"
+             "export FILE.qht --format FORMAT -o PATH",
     .about = "Looks into traces that qhalo train --trace recorded.",
     .help = help,
     .run = run,

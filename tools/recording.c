@@ -1,6 +1,7 @@
 #include "tools/recording.h"
 
 #include "src/base/log.h"
+#include "tools/exporting.h"
 
 #include <string.h>
 
@@ -85,4 +86,34 @@ qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accel
                        r->path);
     return qh_accelerator_open_text(r->accelerator.name ? r->accelerator.name : r->path,
                                     r->accelerator.text, accelerator);
+}
+
+const char *qh_recording_title(const qh_recording *r, char *buf, size_t room)
+{
+    size_t n =
+        (size_t)snprintf(buf, room, "%s%s%s, %d device%s", r->method, *r->graph ? " on " : "",
+                         r->graph, r->info->n_devices, r->info->n_devices == 1 ? "" : "s");
+
+    if (n < room && r->net.name && r->accelerator.name)
+        snprintf(buf + n, room - n, ", %s, %s", r->net.name, r->accelerator.name);
+    return buf;
+}
+
+qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *path)
+{
+    qh_replay_config c = {.trace = r->trace, .compute = r->compute, .order = r->order};
+    qh_netmodel *net = NULL;
+    qh_accelerator *accelerator = NULL;
+    char title[QH_TITLE_BYTES];
+    qh_status st;
+
+    QH_TRY(st, qh_recording_net(r, &net));
+    QH_TRY(st, qh_recording_accelerator(r, &accelerator));
+    c.net = net;
+    c.accelerator = accelerator;
+    QH_TRY(st, qh_export_run(format, &c, path, qh_recording_title(r, title, sizeof title)));
+out:
+    qh_accelerator_free(accelerator);
+    qh_netmodel_close(net);
+    return st;
 }

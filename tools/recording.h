@@ -3,7 +3,7 @@
 #define QH_TOOLS_RECORDING_H
 
 #include "sim/engine.h"
-#include "traces/reader.h"
+#include "traces/export.h"
 
 #include <jansson.h>
 
@@ -33,5 +33,14 @@ void qh_recording_close(qh_recording *r);
  * trace does not name them. */
 qh_status qh_recording_net(const qh_recording *r, qh_netmodel **net);
 qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accelerator);
+
+enum { QH_TITLE_BYTES = 512 };
+
+/* What was run, in words. Gives buf. */
+const char *qh_recording_title(const qh_recording *r, char *buf, size_t room);
+
+/* The run as it was recorded, in another format. QH_EUSAGE where the trace does not say how it was.
+ */
+qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *path);
 
 #endif

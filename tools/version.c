@@ -23,6 +23,7 @@ static const struct {
     {"mpi", "qhalo-mpi", QH_WITH_MPI},
     {"simgrid", "SimGrid as a network model", QH_WITH_SIMGRID},
     {"glpk", "qhalo assign --solver glpk", QH_WITH_GLPK},
+    {"protobuf", "traces in Chakra's format", QH_WITH_PROTOBUF},
 };
 
 static const char *compiler(void)
