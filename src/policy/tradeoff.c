@@ -147,6 +147,7 @@ static qh_status make_room(const qh_tradeoff *p, qh_tradeoff_work *w)
     QH_TRY(st, QH_NEW_ARRAY(&r->heap, lanes));
     QH_TRY(st, QH_NEW_ARRAY(&r->tree, 2 * leaves_for((int)most_channels)));
     QH_TRY(st, QH_NEW_ARRAY(&r->mu, 2 * most_channels));
+    QH_TRY(st, QH_NEW_ARRAY(&r->point, QH_TRADE_POINTS));
     QH_TRY(st, QH_NEW_ARRAY(&w->key, 2 * longest));
     QH_TRY(st, QH_NEW_ARRAY(&w->order, w->most_groups));
     QH_TRY(st, QH_NEW_ARRAY(&w->v, w->most_groups));
@@ -181,6 +182,7 @@ void qh_tradeoff_work_free(qh_tradeoff_work *w)
     qh_mem_free(w->v);
     qh_mem_free(w->order);
     qh_mem_free(w->key);
+    qh_mem_free(w->round.point);
     qh_mem_free(w->round.mu);
     qh_mem_free(w->round.tree);
     qh_mem_free(w->round.heap);
@@ -392,7 +394,7 @@ static void prepare_round(const qh_tradeoff *p, qh_tradeoff_work *w, int number,
     }
     r->leaves = leaves_for(r->n_channels);
     /* Widths of uneven steps are searched; so much for a round, then the gap speaks. */
-    r->nodes = 4000000 / p->n_devices + 10000;
+    r->nodes = 1000000 / p->n_devices + 10000;
 }
 
 /* One term weighs nothing: everything at the top, or at the bottom. */
@@ -443,7 +445,8 @@ qh_status qh_trade_run(const qh_tradeoff *p, qh_tradeoff_work *w, qh_trade_round
             continue;
         }
         qh_trade_least(r, &below, &above);
-        bound += qh_trade_bound(r, below, above);
+        r->bound = qh_trade_bound(r, below, above);
+        bound += r->bound;
         QH_TRY(st, round(r, below, above));
     }
     evaluate(p, w, width, z, &a);

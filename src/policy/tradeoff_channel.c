@@ -104,6 +104,16 @@ static bool equal_steps(const qh_trade_channel *c)
     return true;
 }
 
+static bool is_multiple(const qh_trade_channel *c)
+{
+    return c->n_steps <= 1 || (c->n_steps == 2 && c->step_units[0] == 1);
+}
+
+bool qh_trade_has_mixed_steps(const qh_trade_channel *c)
+{
+    return !is_multiple(c) && !equal_steps(c);
+}
+
 /* The units left over go to steps that gain just as much as the first one that was not taken. No
  * count passes the one below it, whose step of the same group gains more. */
 static double fill_equal(const qh_trade_channel *c, int64_t units, int64_t *count)
@@ -211,7 +221,7 @@ double qh_trade_best(qh_trade_round *r, const qh_trade_channel *c, int64_t units
         return c->step_gain[0] * c->stream[0].sum[count[0]];
     }
     ratio = c->step_units[1];
-    if (c->n_steps == 2 && c->step_units[0] == 1) {
+    if (is_multiple(c)) {
         count[1] = *hint = second_steps(c, units, ratio, *hint);
         count[0] = least_of(c->n_pos, units - ratio * count[1]);
         return c->step_gain[0] * c->stream[0].sum[count[0]] +

@@ -45,6 +45,7 @@ static qh_status exact_round(qh_trade_round *r, double below, double above)
     qh_trade_best_deadline best = qh_trade_sweep(r, fmax(first, below - near), above + near);
 
     qh_trade_window(r, below, above, best.value, &lo, &hi);
+    qh_trade_list_fronts(r, lo, hi, best.value);
     emit_at(r, qh_trade_sweep(r, lo, hi).z);
     return QH_OK;
 }

@@ -41,6 +41,14 @@ typedef struct qh_trade_channel {
     int first_lane, n_lanes;
 } qh_trade_channel;
 
+/* A plan of a lane's full groups, as its bytes above the base and its gain. */
+typedef struct qh_trade_point {
+    int64_t bytes;
+    double gain;
+} qh_trade_point;
+
+enum { QH_TRADE_POINTS = 1 << 17 };
+
 /* A channel with its last group held at one level: its time is base + units. */
 typedef struct qh_trade_lane {
     int channel, last_level;
@@ -49,6 +57,9 @@ typedef struct qh_trade_lane {
     int64_t units;    /* that the deadline pays for; -1: not even the base */
     int64_t hint;     /* second steps at the last query */
     double next, gain;
+    qh_trade_point *point; /* NULL: every unit is tried. Else only these plans, the more bytes the
+                            * more gain */
+    int64_t n_points, at;
 } qh_trade_lane;
 
 /* What a channel's full groups get: count[k] of them take step k. */
@@ -70,10 +81,13 @@ typedef struct qh_trade_round {
     int n_channels;
     qh_trade_lane *lane; /* [n_lanes] */
     int n_lanes;
-    int *heap;    /* [n_lanes] */
-    double *tree; /* [2 * leaves] */
-    int leaves;   /* n_channels, up to a power of two */
-    double *mu;   /* [2 * n_channels] */
+    int *heap;             /* [n_lanes] */
+    double *tree;          /* [2 * leaves] */
+    int leaves;            /* n_channels, up to a power of two */
+    double *mu;            /* [2 * n_channels] */
+    double bound;          /* of weight.variance * V + weight.time * Z */
+    qh_trade_point *point; /* [QH_TRADE_POINTS], shared out to the lanes */
+    int64_t n_points;
     int64_t candidates;
     int n_rounds;   /* of the problem, this one among them */
     int64_t nodes;  /* of the search inside channels still allowed */
@@ -93,6 +107,9 @@ int64_t qh_trade_units(const qh_trade_channel *c, const qh_trade_lane *l, double
 /* The most gain that so many units buy the full groups; count[n_steps] says how. */
 double qh_trade_best(qh_trade_round *r, const qh_trade_channel *c, int64_t units, int64_t *hint,
                      int64_t *count);
+/* Neither all equal nor two of which the second is a multiple of the first: for these, the best is
+ * searched. */
+bool qh_trade_has_mixed_steps(const qh_trade_channel *c);
 /* The best plan of a channel within the deadline. */
 void qh_trade_plan_at(qh_trade_round *r, const qh_trade_channel *c, double z, qh_trade_plan *out);
 void qh_trade_emit(const qh_trade_channel *c, const qh_trade_plan *plan);
@@ -102,6 +119,8 @@ void qh_trade_emit(const qh_trade_channel *c, const qh_trade_plan *plan);
  * count[n_streams] (or NULL): whole steps of each stream. Only the first n_streams count. */
 double qh_trade_relaxed(const qh_trade_stream *stream, int n_streams, double bytes, double *slope,
                         int64_t *count);
+/* How many of a stream's steps gain more than that a byte. */
+int64_t qh_trade_count_above(const qh_trade_stream *s, double per_byte);
 /* Where the relaxed round is least, between two deadlines next to each other. */
 void qh_trade_least(const qh_trade_round *r, double *below, double *above);
 /* A lower bound of weight.variance * V + weight.time * Z of the round, from multipliers at the
@@ -111,6 +130,11 @@ double qh_trade_bound(qh_trade_round *r, double below, double above);
 void qh_trade_window(const qh_trade_round *r, double below, double above, double value, double *lo,
                      double *hi);
 double qh_trade_first_deadline(const qh_trade_round *r);
+
+/* --- tradeoff_front.c --- */
+/* Gives the lanes of channels with mixed steps the plans that may be part of an assignment of the
+ * round no worse than value, at deadlines between lo and hi. */
+void qh_trade_list_fronts(qh_trade_round *r, double lo, double hi, double value);
 
 /* --- tradeoff_sweep.c --- */
 typedef struct qh_trade_best_deadline {

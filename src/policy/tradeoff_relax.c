@@ -21,6 +21,11 @@ static int64_t count_from(const qh_trade_stream *s, int64_t lo, int64_t hi, doub
     return lo;
 }
 
+int64_t qh_trade_count_above(const qh_trade_stream *s, double per_byte)
+{
+    return count_from(s, 0, s->n, per_byte, false);
+}
+
 static double cost_of(const qh_trade_stream *stream, int n, const int64_t *count)
 {
     double bytes = 0;
@@ -165,7 +170,7 @@ static double priced_channel(const qh_trade_round *r, const qh_trade_channel *c,
 
     for (int k = 0; k < c->n_streams; k++) {
         const qh_trade_stream *s = &c->stream[k];
-        int64_t n = count_from(s, 0, s->n, price, false);
+        int64_t n = qh_trade_count_above(s, price);
 
         gain += s->gain * s->sum[n];
         bytes += (double)(s->bytes * n);
@@ -184,6 +189,10 @@ double qh_trade_bound(qh_trade_round *r, double below, double above)
 
     relaxed_round(r, below, lo, &slope_lo);
     relaxed_round(r, above, hi, &slope_hi);
+    if (slope_hi < 0) { /* the last deadline, but for rounding: a moment more is worth nothing */
+        memset(hi, 0, (size_t)n * sizeof *hi);
+        slope_hi = r->weight.time;
+    }
     for (int i = 0; i < n; i++) {
         const qh_trade_channel *c = &r->channel[i], *s = &r->channel[slowest];
 
@@ -200,7 +209,8 @@ double qh_trade_bound(qh_trade_round *r, double below, double above)
         hi[slowest] += r->weight.time - sum;
     for (int i = 0; i < n; i++)
         bound += priced_channel(r, &r->channel[i], hi[i]);
-    return bound;
+    /* Where prices overflow (a theta near the least double), no variance and the first deadline. */
+    return isfinite(bound) ? bound : r->weight.time * qh_trade_first_deadline(r);
 }
 
 /* The last point between in (value not above) and out (above it) that is surely out, or in. */

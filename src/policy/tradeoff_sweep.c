@@ -25,6 +25,12 @@ static void sift_down(qh_trade_round *r, int n, int i)
     r->heap[i] = lane;
 }
 
+/* The time of a lane's next plan. */
+static double next_point(const qh_trade_channel *c, const qh_trade_lane *l)
+{
+    return l->at < l->n_points ? qh_trade_time(c, l->base_bytes + l->point[l->at].bytes) : INFINITY;
+}
+
 /* The lane's gain with the units it has, and the time of one more. */
 static void refresh(qh_trade_round *r, qh_trade_lane *l)
 {
@@ -70,6 +76,10 @@ static double start(qh_trade_round *r, double z)
             last = fmax(last, qh_trade_time(c, l->base_bytes + l->units * c->unit_bytes));
         l->hint = 0;
         refresh(r, l);
+        if (l->point) {
+            for (l->at = 0; (l->next = next_point(c, l)) <= z;)
+                l->at++;
+        }
         r->heap[i] = i;
     }
     for (int i = 0; i < 2 * r->leaves; i++)
@@ -87,8 +97,13 @@ static void advance(qh_trade_round *r)
 {
     qh_trade_lane *l = &r->lane[r->heap[0]];
 
-    l->units++;
-    refresh(r, l);
+    if (l->point) {
+        l->gain = fmax(l->gain, l->base_gain + l->point[l->at++].gain);
+        l->next = next_point(&r->channel[l->channel], l);
+    } else {
+        l->units++;
+        refresh(r, l);
+    }
     set_leaf(r, l->channel);
     sift_down(r, r->n_lanes, 0);
 }
