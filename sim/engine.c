@@ -26,6 +26,7 @@ qh_status qh_engine_new(const qh_engine_config *c, qh_engine **out)
     for (int64_t i = 0; i < (int64_t)e->n * e->n; i++)
         e->channel[i] = (qh_channel){-1, -1};
     QH_TRY(st, qh_engine_rows_init(e));
+    QH_TRY(st, qh_engine_reduce_init(e));
     for (int rank = 0; rank < e->n; rank++) {
         e->device[rank].exchanges = -1;
         QH_TRY(st, qh_engine_resume(e, rank, 0));
@@ -41,6 +42,7 @@ void qh_engine_free(qh_engine *e)
 {
     if (!e)
         return;
+    qh_mem_free(e->reduce_arrived);
     qh_mem_free(e->undone);
     qh_mem_free(e->exchange);
     qh_mem_free(e->block_path);

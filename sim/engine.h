@@ -7,6 +7,7 @@
 #include "netmodel/netmodel.h"
 #include "sim/compute.h"
 #include "sim/path.h"
+#include "sim/reduce_steps.h"
 #include "sim/timeline.h"
 
 typedef enum qh_exchange_order { QH_EXCHANGE_POSTED, QH_EXCHANGE_ROUNDS } qh_exchange_order;
@@ -17,6 +18,7 @@ typedef struct qh_engine_config {
     const qh_accelerator *accelerator; /* borrowed */
     qh_compute_kind compute;
     qh_exchange_order order;
+    qh_reduce_kind reduce;       /* how gradients are summed */
     const double *compute_scale; /* borrowed, [n_devices]: durations of compute operations are times
                                     this; NULL: 1 */
     bool path;                   /* follow the critical path */
@@ -24,6 +26,9 @@ typedef struct qh_engine_config {
 } qh_engine_config;
 
 typedef struct qh_engine qh_engine;
+
+/* Whether so many devices on the network can sum in this way: QH_EUSAGE says why not. */
+qh_status qh_reduce_check(qh_reduce_kind kind, int n_devices, const qh_netmodel *net);
 
 qh_status qh_engine_new(const qh_engine_config *c, qh_engine **out);
 void qh_engine_free(qh_engine *e);

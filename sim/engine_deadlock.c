@@ -23,8 +23,10 @@ static int describe(const qh_engine *e, int rank, char *text, size_t size)
     const qh_record *r = &d->current;
 
     if (d->state == QH_REDUCING)
-        return snprintf(text, size, "device %d waits for device %d (epoch %d, all-reduce)", rank,
-                        rank > 0 ? rank - 1 : e->n - 1, r->epoch);
+        return snprintf(
+            text, size, "device %d waits for device %d (epoch %d, all-reduce)", rank,
+            qh_reduce_step_of(&e->reduce_plan, d->reduce.bytes, rank, d->reduce.step).from,
+            r->epoch);
     return snprintf(text, size, "device %d waits for device %d (epoch %d, layer %d, %s)", rank,
                     missing_sender(e, rank), r->epoch, r->layer, qh_direction_name(r->direction));
 }

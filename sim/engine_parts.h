@@ -67,10 +67,9 @@ typedef enum qh_reduce_phase {
 typedef struct qh_device_reduce {
     int64_t n_begun; /* all-reduces entered so far */
     int64_t bytes;
-    int64_t arrived, taken; /* ring blocks from the neighbour so far, and those used by a step */
-    int32_t step;           /* of 2 (N - 1) */
-    int32_t flying;         /* flows from and towards here, copies and overheads under way */
-    bool sent;              /* this step's flow is done */
+    int32_t step;
+    int32_t flying; /* flows from and towards here, copies and overheads under way */
+    bool sent;      /* this step's flow is done, or it has none */
     qh_reduce_phase phase;
 } qh_device_reduce;
 
@@ -128,6 +127,9 @@ struct qh_engine {
     int32_t exchange_capacity, free_exchange;
     int64_t reduce_bytes[2]; /* of the all-reduces under way, by number % 2; two at most are */
     int64_t n_reduces;       /* begun by at least one device */
+    qh_reduce_plan reduce_plan;
+    uint64_t *reduce_arrived; /* owned, [n][2][reduce_words] */
+    int64_t reduce_words;
     qh_epoch_rows rows;
 };
 
@@ -171,6 +173,7 @@ qh_status qh_engine_round_done(qh_engine *e, int32_t x, int32_t round, qh_time a
 qh_status qh_engine_post(qh_engine *e, int32_t block, qh_time at); /* begin, or wait at the gate */
 
 /* --- engine_reduce.c --- */
+qh_status qh_engine_reduce_init(qh_engine *e);
 qh_status qh_engine_reduce(qh_engine *e, int rank, const qh_record *r);
 qh_status qh_engine_reduce_timer(qh_engine *e, int rank, qh_time at);
 qh_status qh_engine_reduce_flown(qh_engine *e, int rank, qh_time at); /* its step's flow finished */

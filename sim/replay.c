@@ -170,6 +170,7 @@ static qh_status build(replay *p)
         .accelerator = c->accelerator,
         .compute = c->compute,
         .order = c->order,
+        .reduce = c->reduce,
         .compute_scale = c->compute_scale,
         .path = true,
         .timeline = {.interval = c->interval ? on_interval : NULL, .epoch = on_epoch, .ctx = p}};

@@ -14,6 +14,7 @@ typedef struct qh_replay_config {
     const qh_accelerator *accelerator;
     qh_compute_kind compute;
     qh_exchange_order order;
+    qh_reduce_kind reduce;
     const double *compute_scale; /* [n_devices], as the engine has it; NULL: 1 */
     double bytes_scale; /* of blocks, to the nearest byte; all-reduces stay; 0 counts as 1 */
     void (*interval)(void *ctx, const qh_interval *i); /* NULL: nobody looks */

@@ -3,6 +3,7 @@
 #include "sim/device.h"
 #include "sim/meter.h"
 #include "sim/scenario_check.h"
+#include "sim/slow_devices.h"
 #include "src/base/log.h"
 #include "src/base/mem.h"
 
@@ -23,6 +24,7 @@ typedef struct scenario {
     qh_layout *layout;           /* owned */
     qh_netmodel *net;            /* owned; NULL for one device */
     qh_accelerator *accelerator; /* owned */
+    double *compute_scale;       /* owned; NULL: no device is slow */
     qh_placement *placement;     /* owned */
     qh_transport *transport;     /* owned */
     double *theta, *gamma;       /* owned, [devices^2]; NULL unless the assigner asks */
@@ -141,7 +143,9 @@ static qh_status build_meter(scenario *c)
                                     .net = c->net,
                                     .accelerator = c->accelerator,
                                     .compute = (qh_compute_kind)s->compute,
-                                    .order = (qh_exchange_order)s->exchange},
+                                    .order = (qh_exchange_order)s->exchange,
+                                    .reduce = (qh_reduce_kind)s->allreduce,
+                                    .compute_scale = c->compute_scale},
                          .observer = c->observer,
                          .n_layers = c->train.model.n_layers,
                          .epochs = s->epochs,
@@ -168,6 +172,7 @@ static qh_status build(scenario *c)
     if (n > 1) /* a device alone has nobody to talk to */
         QH_TRY(st, qh_netmodel_open(s->net, n, &c->net));
     QH_TRY(st, build_costs(c));
+    QH_TRY(st, qh_slow_devices("--devices-slow", s->devices_slow, n, 1, &c->compute_scale));
     QH_TRY(st, build_partition(c));
     QH_TRY(st, qh_placement_new(n, (int)s->threads, s->pin == 1, &c->placement));
     c->result->cores = c->placement->n_cores;
@@ -184,6 +189,7 @@ static void dismantle(scenario *c)
     if (c->transport)
         c->transport->ops->free(c->transport);
     qh_placement_free(c->placement);
+    qh_mem_free(c->compute_scale);
     qh_accelerator_free(c->accelerator);
     qh_netmodel_close(c->net);
     qh_mem_free(c->gamma);

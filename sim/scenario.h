@@ -45,6 +45,8 @@ typedef struct qh_settings {
     char *net, *accelerator;
     int compute; /* modeled|measured */
     int exchange;
+    int allreduce; /* qh_reduce_kind */
+    char *devices_slow;
     /* host */
     int64_t threads;
     int pin; /* off|on */

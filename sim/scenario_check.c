@@ -1,5 +1,7 @@
 /* Settings as the user gives them into what training takes, with every mistake named. */
 #include "sim/scenario_check.h"
+#include "sim/slow_devices.h"
+#include "src/base/mem.h"
 
 #include <string.h>
 #include <strings.h>
@@ -160,6 +162,7 @@ qh_status qh_settings_check(const qh_settings *s)
     qh_netmodel *net = NULL;
     qh_rate *rate = NULL;
     qh_parts parts = {0};
+    double *scale = NULL;
     char made_by[256];
     qh_status st;
 
@@ -170,11 +173,14 @@ qh_status qh_settings_check(const qh_settings *s)
     QH_TRY(st, check_kinds(s));
     QH_TRY(st, qh_accelerator_open(s->accelerator, &accelerator));
     QH_TRY(st, qh_netmodel_open(s->net, s->devices > 1 ? (int)s->devices : 0, &net));
+    QH_TRY(st, qh_reduce_check((qh_reduce_kind)s->allreduce, (int)s->devices, net));
+    QH_TRY(st, qh_slow_devices("--devices-slow", s->devices_slow, (int)s->devices, 1, &scale));
     if (!s->partition_file)
         QH_TRY(st, qh_partition_made_by(s->partitioner, (qh_partition_request){0}, made_by,
                                         sizeof made_by));
 out:
     qh_rate_close(rate);
+    qh_mem_free(scale);
     qh_netmodel_close(net);
     qh_accelerator_free(accelerator);
     return st;

@@ -94,6 +94,10 @@ const qh_option qh_scenario_options[] = {
      .help = "compute times: from the accelerator's figures, or this host's CPU time"},
     {"exchange", QH_OPT_CHOICE, AT(exchange), .choices = "posted|rounds",
      .help = "all blocks of an exchange at once, or round by round"},
+    {"allreduce", QH_OPT_CHOICE, AT(allreduce), .choices = "ring|tree|hierarchical",
+     .help = "how gradients are summed; hierarchical: inside machines, then between them"},
+    {"devices-slow", QH_OPT_TEXT, AT(devices_slow), .value = "LIST",
+     .help = "devices that compute slower: 3:1.5,8-15:2 (times the duration)"},
 
     {"threads", QH_OPT_INT, AT(threads), .def = 0, .min = 0, .max = 65536, .value = "T",
      .help = "cores of this host to use in all; 0: those that this process may use",

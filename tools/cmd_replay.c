@@ -28,6 +28,8 @@ static const qh_option options[] = {
      .help = "what devices compute on, in place of the recorded one"},
     {"exchange", QH_OPT_CHOICE, AT(what.exchange), .choices = "recorded|posted|rounds",
      .help = "all blocks of an exchange at once, or round by round"},
+    {"allreduce", QH_OPT_CHOICE, AT(what.allreduce), .choices = "recorded|ring|tree|hierarchical",
+     .help = "how gradients are summed"},
     {"scale-bytes", QH_OPT_REAL, AT(what.scale_bytes), .def = 1, .min = 1e-6, .max = 1e6,
      .value = "F", .help = "blocks of messages F times as large; all-reduces stay"},
     {"scale-compute", QH_OPT_REAL, AT(what.scale_compute), .def = 1, .min = 1e-6, .max = 1e6,
@@ -94,6 +96,9 @@ static void print_recording(const qh_whatif *w, int64_t i)
     printf("\n");
 }
 
+/* By qh_reduce_kind. */
+static const char *const reduce_names[] = {"ring", "tree", "hierarchical"};
+
 static void print_changes(const qh_whatif_options *o)
 {
     const char *between = "changed: ";
@@ -103,6 +108,8 @@ static void print_changes(const qh_whatif_options *o)
     if (o->exchange)
         printf("%s%s exchange", between, o->exchange == 1 ? "posted" : "round by round"),
             between = ", ";
+    if (o->allreduce)
+        printf("%sall-reduce by %s", between, reduce_names[o->allreduce - 1]), between = ", ";
     if (o->scale_bytes != 1)
         printf("%sbytes of blocks x %g", between, o->scale_bytes), between = ", ";
     if (o->scale_compute != 1)
@@ -228,12 +235,13 @@ static json_t *recording_json(const qh_whatif *w, int64_t i)
     json_t *same = !base || base->r.n_timed == 0 ? json_null()
                                                  : json_boolean(base->r.n_same == base->r.n_timed);
 
-    return json_pack("{s:o,s:o,s:o,s:i,s:I,s:b,s:o,s:o,s:s,s:s,s:o,s:b}", "path",
+    return json_pack("{s:o,s:o,s:o,s:i,s:I,s:b,s:o,s:o,s:s,s:s,s:s,s:o,s:b}", "path",
                      qh_json_text(rec->path), "method", qh_json_text(rec->method), "graph",
                      qh_json_text(rec->graph), "devices", rec->info->n_devices, "epochs",
                      (json_int_t)rec->info->n_epochs, "closed", rec->info->closed, "net",
                      name_json(rec->net.name), "accelerator", name_json(rec->accelerator.name),
-                     "exchange", rec->order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted", "compute",
+                     "exchange", rec->order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted",
+                     "allreduce", reduce_names[rec->reduce], "compute",
                      rec->compute == QH_COMPUTE_MEASURED ? "measured" : "modeled",
                      "times_of_the_run", same, "widths_follow_network", rec->follows_network);
 }
@@ -255,10 +263,10 @@ static json_t *run_json(const qh_whatif *w, const qh_whatif_run *run)
 {
     int64_t i = run - w->run;
     json_t *what =
-        json_pack("{s:I,s:o,s:o,s:s,s:b}", "trace", (json_int_t)run->trace, "net",
+        json_pack("{s:I,s:o,s:o,s:s,s:s,s:b}", "trace", (json_int_t)run->trace, "net",
                   name_json(run->net), "accelerator", qh_json_text(w->accelerator[i]->name),
                   "exchange", w->config[i].order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted",
-                  "as_recorded", run->as_recorded);
+                  "allreduce", reduce_names[w->config[i].reduce], "as_recorded", run->as_recorded);
     json_t *gave = json_pack(
         "{s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:o}", "sim_ps", (json_int_t)run->r.end,
         "sim_seconds", qh_json_real(qh_seconds(run->r.end)), "sim_seconds_per_epoch",

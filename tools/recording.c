@@ -19,6 +19,13 @@ static qh_recorded_part part_at(const json_t *head, const char *key)
     return (qh_recorded_part){text_at(o, "name", NULL), text_at(o, "text", NULL)};
 }
 
+static qh_reduce_kind reduce_of(const char *name)
+{
+    return strcmp(name, "tree") == 0           ? QH_REDUCE_TREE
+           : strcmp(name, "hierarchical") == 0 ? QH_REDUCE_HIERARCHICAL
+                                               : QH_REDUCE_RING;
+}
+
 static qh_status parse_head(qh_recording *r)
 {
     json_error_t error;
@@ -37,6 +44,8 @@ static qh_status parse_head(qh_recording *r)
     r->compute = strcmp(text_at(configuration, "compute", ""), "measured") == 0
                      ? QH_COMPUTE_MEASURED
                      : QH_COMPUTE_MODELED;
+    r->reduce = reduce_of(text_at(configuration, "allreduce", "ring"));
+    r->slow = text_at(configuration, "devices-slow", NULL);
     r->follows_network = json_is_true(json_object_get(r->head, "widths_follow_network"));
     r->epochs = json_integer_value(json_object_get(configuration, "epochs"));
     return QH_OK;

@@ -20,6 +20,8 @@ typedef struct qh_recording {
     const char *method, *graph; /* borrowed from head; "" where it does not say */
     qh_recorded_part net, accelerator;
     qh_exchange_order order;
+    qh_reduce_kind reduce;
+    const char *slow; /* borrowed from head: devices that compute slower, or NULL */
     qh_compute_kind compute;
     bool follows_network; /* its bit-widths would be others on another network */
     int64_t epochs;       /* planned; 0: it does not say */

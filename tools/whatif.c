@@ -1,5 +1,6 @@
 #include "tools/whatif.h"
 
+#include "sim/slow_devices.h"
 #include "src/base/log.h"
 #include "src/base/mem.h"
 #include "src/base/units.h"
@@ -7,60 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- devices that are slow --- */
-
-/* "D:F" or "A-B:F" into the factors of devices. */
-static qh_status parse_slow(const char *item, int n_devices, double *scale)
-{
-    static const char where[] = "--devices-slow";
-    char first[32], last[32], factor[32], extra;
-    int64_t a, b;
-    double f;
-    qh_status st;
-
-    if (sscanf(item, "%31[0-9]-%31[0-9]:%31[^:]%c", first, last, factor, &extra) != 3) {
-        if (sscanf(item, "%31[0-9]:%31[^:]%c", first, factor, &extra) != 2)
-            return qh_fail(QH_EUSAGE,
-                           "%s: '%s' is no device and factor; 3:1.5 or 0-3:2, separated by commas",
-                           where, item);
-        strcpy(last, first);
-    }
-    QH_TRY(st, qh_parse_int(where, first, 0, n_devices - 1, &a));
-    QH_TRY(st, qh_parse_int(where, last, a, n_devices - 1, &b));
-    QH_TRY(st, qh_parse_real(where, factor, 1e-6, 1e6, &f));
-    for (int64_t d = a; d <= b; d++)
-        scale[d] *= f;
-out:
-    return st;
-}
-
-static qh_status make_scale(const qh_whatif_options *o, int n_devices, double **out)
-{
-    char *text = NULL, *rest = NULL;
-    double *scale = NULL;
-    qh_status st = QH_OK;
-
-    if (!o->slow && o->scale_compute == 1)
-        return QH_OK;
-    QH_TRY(st, QH_NEW_ARRAY(&scale, n_devices));
-    for (int d = 0; d < n_devices; d++)
-        scale[d] = o->scale_compute;
-    QH_TRY(st, qh_mem_strdup(o->slow ? o->slow : "", &text));
-    for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest))
-        QH_TRY(st, parse_slow(item, n_devices, scale));
-    *out = scale;
-    scale = NULL;
-out:
-    qh_mem_free(scale);
-    qh_mem_free(text);
-    return st;
-}
-
 /* --- building --- */
 
 static bool changes(const qh_whatif_options *o)
 {
-    return o->accelerator || o->slow || o->exchange || o->scale_bytes != 1 || o->scale_compute != 1;
+    return o->accelerator || o->slow || o->exchange || o->allreduce || o->scale_bytes != 1 ||
+           o->scale_compute != 1;
 }
 
 static qh_status add_run(qh_whatif *w, int64_t recording, bool as_recorded, const char *net)
@@ -73,8 +26,11 @@ static qh_status add_run(qh_whatif *w, int64_t recording, bool as_recorded, cons
     qh_status st;
 
     w->run[i] = (qh_whatif_run){.trace = recording, .as_recorded = as_recorded};
-    *c = (qh_replay_config){
-        .trace = rec->trace, .compute = rec->compute, .order = rec->order, .bytes_scale = 1};
+    *c = (qh_replay_config){.trace = rec->trace,
+                            .compute = rec->compute,
+                            .order = rec->order,
+                            .reduce = rec->reduce,
+                            .bytes_scale = 1};
     if (n > 1 && net)
         QH_TRY(st, qh_netmodel_open(net, n, &w->net[i]));
     else
@@ -83,10 +39,12 @@ static qh_status add_run(qh_whatif *w, int64_t recording, bool as_recorded, cons
         QH_TRY(st, qh_accelerator_open(o->accelerator, &w->accelerator[i]));
     else
         QH_TRY(st, qh_recording_accelerator(rec, &w->accelerator[i]));
+    QH_TRY(st, qh_slow_devices("--devices-slow", !as_recorded && o->slow ? o->slow : rec->slow, n,
+                               as_recorded ? 1 : o->scale_compute, &w->scale[i]));
     if (!as_recorded) {
-        QH_TRY(st, make_scale(o, n, &w->scale[i]));
         c->bytes_scale = o->scale_bytes;
         c->order = o->exchange ? (qh_exchange_order)(o->exchange - 1) : rec->order;
+        c->reduce = o->allreduce ? (qh_reduce_kind)(o->allreduce - 1) : rec->reduce;
     }
     w->run[i].net = w->net[i] ? w->net[i]->name : NULL;
     c->net = w->net[i];

@@ -10,7 +10,8 @@
 typedef struct qh_whatif_options {
     qh_text_list net;
     char *accelerator, *slow;
-    int exchange; /* 0: as recorded, or 1 + qh_exchange_order */
+    int exchange;  /* 0: as recorded, or 1 + qh_exchange_order */
+    int allreduce; /* 0: as recorded, or 1 + qh_reduce_kind */
     double scale_bytes, scale_compute;
     int64_t threads;
     bool partial;

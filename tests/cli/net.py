@@ -130,5 +130,45 @@ def bad_files(folder):
     Run('net', 'run', scenario(folder), '--net', 'switch-10', rc=2, says='did you mean')
 
 
+GRAPH = 'synth:sbm,nodes=200,degree=6,features=16,classes=3'
+TRAIN = [GRAPH, '--devices', '4', '--layers', '2', '--hidden', '16', '--epochs', '4', '--quiet',
+         '--json']
+
+
+def ways_to_reduce(folder):
+    """The weights do not depend on the way; the time does, and a replay has the run's."""
+    seen = {}
+    for way in ['ring', 'tree', 'hierarchical']:
+        path = f'{folder}/{way}.qht'
+        s = Run('train', *TRAIN, '--net', 'adaqp-2x2', '--allreduce', way, '--trace', path).json()
+        seen[way] = (s['digest'], s['breakdown']['allreduce'])
+        r = Run('replay', path, '--json', '--quiet').json()
+        check(r['traces'][0]['times_of_the_run'] is True and r['traces'][0]['allreduce'] == way, r)
+    same(len({d for d, _ in seen.values()}), 1, 'digests')
+    same(len({t for _, t in seen.values()}), 3, 'times')
+    r = Run('replay', folder + '/ring.qht', '--allreduce', 'tree', '--json', '--quiet').json()
+    close(r['runs'][1]['breakdown']['allreduce'], seen['tree'][1], 'a replay by tree')
+    Run('train', *TRAIN, '--allreduce', 'hierarchical', rc=2, says="'switch-10g' has none")
+    Run('train', GRAPH, '--devices', '3', '--net', 'pcie-box', '--allreduce', 'rings', rc=2,
+        says='did you mean|ring')
+
+
+def a_slow_device(folder):
+    """It computes longer, the others wait longer, and a replay has the run's times."""
+    even = Run('train', *TRAIN, '--out', folder + '/even').json()
+    slow = Run('train', *TRAIN, '--devices-slow', '2:3', '--trace', folder + '/s.qht').json()
+    same(slow['digest'], even['digest'], 'digest')
+    all_slow = Run('train', *TRAIN, '--devices-slow', '0-3:3').json()['breakdown']['compute']
+    check(abs(all_slow / even['breakdown']['compute'] - 3) < 1e-6, 'all are three times as slow')
+    check(1.2 < slow['breakdown']['compute'] / even['breakdown']['compute'] < 1.8, 'one of four is')
+    check(slow['breakdown']['idle'] > even['breakdown']['idle'] + slow['breakdown']['compute'] / 10,
+          slow['breakdown'])
+    r = Run('replay', folder + '/s.qht', '--json', '--quiet').json()
+    check(r['traces'][0]['times_of_the_run'] is True, r)
+    Run('train', *TRAIN, '--devices-slow', '4:2', rc=2, says='--devices-slow')
+    Run('train', *TRAIN, '--devices-slow', 'x', rc=2, says='--devices-slow')
+
+
 if __name__ == '__main__':
-    sys.exit(main([golden, two_flows, another_network, nothing, bad_files]))
+    sys.exit(main([golden, two_flows, another_network, nothing, bad_files, ways_to_reduce,
+                   a_slow_device]))

@@ -217,6 +217,7 @@ void program_run(const program *p, const run_options *o, outcome *out)
         .net = net,
         .accelerator = a,
         .order = o->order,
+        .reduce = o->reduce,
         .path = o->path,
         .timeline = {.interval = o->intervals ? on_interval : NULL, .epoch = on_epoch, .ctx = out}};
     qh_engine *e = NULL;

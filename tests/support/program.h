@@ -54,6 +54,7 @@ typedef enum feeding { FEED_ALL, FEED_EPOCHS, FEED_RANDOM } feeding;
 typedef struct run_options {
     const char *net, *accelerator; /* texts; accelerator NULL: the plain one */
     qh_exchange_order order;
+    qh_reduce_kind reduce;
     feeding feed;
     uint64_t seed; /* FEED_RANDOM */
     int intervals;
