@@ -12,13 +12,18 @@ enum { MAX_DEVICES = 1 << 16 };
 
 /* One line a member. */
 const qh_netmodel_ops *const qh_net_members[] = {&qh_net_alphabeta, &qh_net_fairshare,
-                                                 &qh_net_loggp, &qh_net_table};
+                                                 &qh_net_loggp, &qh_net_plugin, &qh_net_table};
 const int64_t qh_net_members_count = QH_COUNT(qh_net_members);
 
 /* One line a modifier; the first is laid around the model first. */
 const qh_modifier *const qh_net_modifiers[] = {&qh_net_slow, &qh_net_outages, &qh_net_background,
                                                &qh_net_jitter};
 const int64_t qh_net_modifiers_count = QH_COUNT(qh_net_modifiers);
+
+static bool is_plugin(const char *name)
+{
+    return strncmp(name, QH_NET_PLUGIN_PREFIX, strlen(QH_NET_PLUGIN_PREFIX)) == 0;
+}
 
 static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh_netmodel_ops **out)
 {
@@ -33,9 +38,13 @@ static qh_status find_member(const qh_yaml *y, const qh_yaml_node *map, const qh
         return qh_yaml_fail(
             y, map, "'model' is missing; give model: alphabeta or another of qhalo net list");
     QH_TRY(st, qh_yaml_text(y, node, "model", &name));
+    if (is_plugin(name)) {
+        *out = &qh_net_plugin;
+        return QH_OK;
+    }
     for (int64_t i = 0; i < qh_net_members_count; i++) {
         names[i] = qh_net_members[i]->name;
-        if (strcmp(names[i], name) == 0) {
+        if (strcmp(names[i], name) == 0 && qh_net_members[i] != &qh_net_plugin) {
             *out = qh_net_members[i];
             return QH_OK;
         }
@@ -86,7 +95,8 @@ static qh_status open_description(const qh_yaml *y, const char *name, int n_devi
     if (qh_yaml_get(map, "about"))
         QH_TRY(st, qh_yaml_text(y, qh_yaml_get(map, "about"), "about", &about));
     QH_TRY(st, ops->open(y, map, n_devices, &m));
-    m->ops = ops;
+    if (!m->ops) /* a plug-in has a table of its own */
+        m->ops = ops;
     m->n_devices = n_devices;
     QH_TRY(st, qh_mem_strdup(name, &m->name));
     QH_TRY(st, qh_mem_strdup(about, &m->about));
@@ -120,6 +130,15 @@ out:
 
 qh_status qh_netmodel_describe(const char *name_or_file, char **text)
 {
+    char line[4200];
+
+    if (is_plugin(name_or_file)) { /* a description of one line, with the path in quotes */
+        size_t n = (size_t)snprintf(line, sizeof line, "model: '%s'\n", name_or_file);
+
+        if (n >= sizeof line || strchr(name_or_file, '\''))
+            return qh_fail(QH_EUSAGE, "network: a plug-in's path has no quotes and no 4096 bytes");
+        return qh_mem_strdup(line, text);
+    }
     return qh_preset_read("network", qh_net_presets, qh_net_presets_count, name_or_file, text);
 }
 

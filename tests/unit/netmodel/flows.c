@@ -47,6 +47,7 @@ static const struct {
               "  intra: [{bytes: 0B, time: 0us}, {bytes: 1KiB, time: 1us}]\n"
               "  inter: [{bytes: 1kB, time: 3us}, {bytes: 2kB, time: 3us}, {bytes: 3kB, time: "
               "4us}]\n"},
+    {"plugin", "model: \"plugin:" BUS_PLUGIN "\"\nbus_MBps: 1000\n"},
     {"jitter", AB "jitter: {delay: 30us, seed: 5}\n"},
     {"slow", AB "slow: [{device: 2, factor: 3}, {device: 0, factor: 0.5}]\n"},
     {"outages", AB "outages: [{device: 1, from: 100us, to: 300us}, {device: 2, from: 200us, to: "
