@@ -1,6 +1,7 @@
 /* qhalo compare: the same run with several methods and seeds, side by side. */
 #include "tools/command.h"
 #include "tools/compare.h"
+#include "tools/compare_nets.h"
 #include "tools/console.h"
 #include "tools/expect.h"
 #include "tools/json.h"
@@ -39,7 +40,9 @@ static void help(FILE *out)
     fprintf(out,
             "\n--out leaves a run folder for each run, compare.csv, and pictures where gnuplot is "
             "installed.\nNames for --expect are METHOD.NAME with the names that --json shows, "
-            "as 'int4.speedup>1'\nor 'int4.test_metric.mean>=0.8'.\n");
+            "as 'int4.speedup>1'\nor 'int4.test_metric.mean>=0.8'.\n"
+            "\n--net A,B,C compares on each of several networks, and puts the speed-ups side by "
+            "side; --out\nhas a folder for each, and every --expect has to hold on all.\n");
 }
 
 /* --- the list of methods --- */
@@ -97,6 +100,8 @@ typedef struct job {
     const char *dataset_name;
     const qh_dataset *dataset;
     qh_comparison *comparison;
+    const char *folder; /* for results, or NULL */
+    json_t *all;        /* gathers results, or NULL: they are printed */
 } job;
 
 static qh_status run_one(const job *j, int64_t method, int64_t seed)
@@ -111,7 +116,7 @@ static qh_status run_one(const job *j, int64_t method, int64_t seed)
 
     QH_TRY(st, qh_options_set(qh_scenario_options, j->settings, "--methods", "method", name));
     j->settings->seed = c->first_seed + seed;
-    QH_TRY(st, folder_of(j->options->front.out, name, j->settings->seed, &folder));
+    QH_TRY(st, folder_of(j->folder, name, j->settings->seed, &folder));
     to.folder = folder;
     QH_TRY(st, qh_run_execute(j->settings, j->dataset_name, j->dataset, &to, &r, &summary));
     qh_comparison_add(c, method, &r);
@@ -228,51 +233,97 @@ static qh_status hold_expectations(const qh_text_list *list, const json_t *resul
     return st;
 }
 
-static qh_status report(const compare_options *o, const qh_comparison *c, bool whole)
+static qh_status report(const job *j, bool whole)
 {
+    const qh_comparison *c = j->comparison;
     json_t *result = qh_comparison_json(c);
     char *csv = NULL;
     qh_status st = QH_OK;
 
-    if (o->front.json)
+    if (j->all)
+        json_array_append(j->all, result);
+    else if (j->options->front.json)
         QH_TRY(st, qh_json_print(result, stdout));
-    else
+    if (!j->options->front.json)
         QH_TRY(st, qh_comparison_print(c, stdout));
-    if (o->front.out) {
-        QH_TRY(st, write_csv(o->front.out, c, &csv));
-        QH_TRY(st, draw(o->front.out, c, csv));
+    if (j->folder) {
+        QH_TRY(st, write_csv(j->folder, c, &csv));
+        QH_TRY(st, draw(j->folder, c, csv));
     }
     if (whole)
-        QH_TRY(st, hold_expectations(&o->front.expect, result));
+        QH_TRY(st, hold_expectations(&j->options->front.expect, result));
 out:
     qh_mem_free(csv);
     json_decref(result);
     return st;
 }
 
-static qh_status compare(const compare_options *o, qh_settings *s, const char *name,
-                         const qh_dataset *d, const method_list *methods)
+/* On the network of the settings. speedup, [methods], may be NULL. */
+static qh_status compare(job *j, const method_list *methods, double *speedup)
 {
-    qh_comparison c = {.dataset = d->name,
-                       .metric = d->multilabel ? "f1_micro" : "accuracy",
+    const qh_settings *s = j->settings;
+    qh_comparison c = {.dataset = j->dataset->name,
+                       .metric = j->dataset->multilabel ? "f1_micro" : "accuracy",
                        .net = s->net,
                        .devices = s->devices,
                        .first_seed = s->seed};
-    const job j = {o, s, name, d, &c};
     char interruption[QH_ERROR_TEXT_BYTES];
     qh_status st;
 
-    QH_TRY(st, qh_comparison_init(&c, (char *const *)methods->name, methods->n, o->seeds));
-    st = run_all(&j);
+    j->comparison = &c;
+    QH_TRY(st, qh_comparison_init(&c, (char *const *)methods->name, methods->n, j->options->seeds));
+    st = run_all(j);
     if (st == QH_EINTERRUPT && c.method[0].n > 0) {
         snprintf(interruption, sizeof interruption, "%s", qh_error_text());
-        report(o, &c, false);
+        report(j, false);
         qh_error_set_text(interruption);
     }
     QH_TRY(st, st);
-    QH_TRY(st, report(o, &c, true));
+    QH_TRY(st, report(j, true));
+    for (int64_t i = 0; speedup && i < methods->n; i++)
+        speedup[i] = qh_method_speedup(&c, i);
 out:
+    j->settings->seed = c.first_seed;
     qh_comparison_fini(&c);
+    return st;
+}
+
+/* --- on several networks --- */
+
+static qh_status set_net(qh_settings *s, const char *name)
+{
+    return qh_options_set(qh_scenario_options, s, "--net", "net", name);
+}
+
+static qh_status compare_on(job *j, const method_list *methods, const qh_net_list *nets)
+{
+    const qh_front *front = &j->options->front;
+    double *speedup = NULL;
+    char *folder = NULL;
+    qh_status st;
+
+    if (nets->n == 1)
+        return compare(j, methods, NULL);
+    QH_TRY(st, QH_NEW_ARRAY(&speedup, nets->n * methods->n));
+    j->all = front->json ? json_array() : NULL;
+    for (int64_t n = 0; n < nets->n; n++) {
+        QH_TRY(st, set_net(j->settings, nets->name[n]));
+        qh_mem_free(folder);
+        QH_TRY(st, qh_net_folder(front->out, nets->name[n], &folder));
+        j->folder = folder;
+        if (!front->json)
+            printf("--- %s\n\n", nets->name[n]);
+        QH_TRY(st, compare(j, methods, speedup + n * methods->n));
+        if (!front->json)
+            printf("\n");
+    }
+    QH_TRY(st, front->json
+                   ? qh_nets_json(nets, j->all)
+                   : qh_nets_print(nets, (char *const *)methods->name, methods->n, speedup));
+out:
+    json_decref(j->all);
+    qh_mem_free(folder);
+    qh_mem_free(speedup);
     return st;
 }
 
@@ -297,7 +348,8 @@ out:
 }
 
 /* Everything but what needs the data set, which may take long to load. */
-static qh_status check(const compare_options *o, qh_settings *s, const method_list *methods)
+static qh_status check(const compare_options *o, qh_settings *s, const method_list *methods,
+                       const qh_net_list *nets)
 {
     bool uses_bits = false, uses_mask = false;
     qh_parts parts = {0};
@@ -307,7 +359,10 @@ static qh_status check(const compare_options *o, qh_settings *s, const method_li
     QH_TRY(st, qh_runfolder_check(o->front.out));
     for (int64_t i = 0; i < methods->n; i++) {
         QH_TRY(st, qh_options_set(qh_scenario_options, s, "--methods", "method", methods->name[i]));
-        QH_TRY(st, qh_settings_check(s));
+        for (int64_t n = nets->n - 1; n >= 0; n--) { /* the first stays */
+            QH_TRY(st, set_net(s, nets->name[n]));
+            QH_TRY(st, qh_settings_check(s));
+        }
         QH_TRY(st, qh_settings_parts(s, &parts));
         uses_bits = uses_bits || parts.assign;
         uses_mask = uses_mask || qh_parts_have_mask(&parts);
@@ -342,6 +397,8 @@ static qh_status run(int argc, char **argv)
     compare_options o = {0};
     qh_settings s = {0};
     method_list methods = {0};
+    qh_net_list nets = {0};
+    job j = {0};
     qh_arg_set sets[] = {{options, &o}, {qh_scenario_options, &s}};
     qh_args args = {.set = sets, .n_sets = QH_COUNT(sets)};
     qh_dataset *d = NULL;
@@ -354,11 +411,18 @@ static qh_status run(int argc, char **argv)
     QH_TRY(st, qh_args_want(&args, "compare", 1, "DATASET"));
     QH_TRY(st, read_methods(o.methods, &methods));
     qh_console_start(o.front.quiet);
-    QH_TRY(st, check(&o, &s, &methods));
+    QH_TRY(st, qh_net_list_read(s.net, &nets));
+    QH_TRY(st, check(&o, &s, &methods, &nets));
     QH_TRY(st, qh_run_open_dataset(args.operand[0], &s, &d));
     qh_stop_arm();
-    QH_TRY(st, compare(&o, &s, args.operand[0], d, &methods));
+    j = (job){.options = &o,
+              .settings = &s,
+              .dataset_name = args.operand[0],
+              .dataset = d,
+              .folder = o.front.out};
+    QH_TRY(st, compare_on(&j, &methods, &nets));
 out:
+    qh_net_list_fini(&nets);
     qh_dataset_free(d);
     qh_mem_free(methods.text);
     qh_args_free(&args);

@@ -169,6 +169,52 @@ def a_slow_device(folder):
     Run('train', *TRAIN, '--devices-slow', 'x', rc=2, says='--devices-slow')
 
 
+def one_training_on_many_networks(folder):
+    """Weights do not depend on the network, unless a solver chose widths for it; times do."""
+    posted = write(folder, 'star.yaml', 'model: fairshare\ntopology: star\n'
+                                        'link: {latency: 1us, bandwidth: 1GB/s}\n')
+    for method in ['vanilla', 'int4', 'random', 'pipegcn', 'varco']:
+        runs = [Run('train', *TRAIN, '--method', method, '--net', net).json()
+                for net in ['switch-1g', 'nvlink-box', 'wan', 'fat-tree-64', posted]]
+        same(len({r['digest'] for r in runs}), 1, f'digests of {method}')
+        same(len({r['sim_seconds'] for r in runs}), len(runs), f'times of {method}')
+
+
+def several_networks(folder):
+    words = ['compare', GRAPH, '--methods', 'vanilla,int2', *TRAIN[1:-1], '--net', 'switch-1g,wan']
+    r = Run(*words, '--json', '--out', folder + '/out').json()
+    same((r['schema'], [n['net'] for n in r['networks']]),
+         ('qhalo.compare-networks/1', ['switch-1g', 'wan']), 'networks')
+    for n in r['networks']:
+        one = Run(*words[:-1], n['net'], '--json').json()
+        one['net'] = n['net']
+        same(n, one, 'one network and one of two')
+        check(os.path.exists(f"{folder}/out/{n['net']}/compare.csv"), 'compare.csv')
+    text = Run(*words).out
+    check('--- wan' in text and 'speed-up over vanilla, by network' in text, text)
+    Run(*words[:-1], 'switch-1g,', '--json')
+    Run(*words[:-1], ',', rc=2, says='names no network')
+    Run(*words[:-1], 'switch-1g,wam', rc=2, says="'wam'.*did you mean 'wan'")
+    Run('train', *TRAIN, '--net', 'switch-1g,wan', rc=2, says='no preset')
+
+
+def a_link_that_is_out(folder):
+    """Transfers into one device stand still: it and those after it wait, and nobody computes more."""
+    plain = 'model: fairshare\ntopology: star\nlink: {latency: 10us, bandwidth: 1GB/s}\n'
+    good = write(folder, 'good.yaml', plain)
+    bad = write(folder, 'bad.yaml', plain + 'outages: [{link: device 2 in, from: 10us, to: 5ms}]\n')
+    slow = write(folder, 'slow.yaml', plain + 'slow: [{device: 2, factor: 20}]\n')
+    a, b, c = (Run('train', *TRAIN, '--net', n).json() for n in [good, bad, slow])
+    same({a['digest'], b['digest'], c['digest']}, {a['digest']}, 'digests')
+    for other in [b, c]:
+        close(other['breakdown']['compute'], a['breakdown']['compute'], 'compute')
+        check(other['breakdown']['exposed_comm'] > a['breakdown']['exposed_comm'], 'transfer')
+    check(0.004 < b['sim_seconds'] - a['sim_seconds'] < 0.005, 'the outage takes what it lasts')
+    more = [b['breakdown'][k] - a['breakdown'][k] for k in ['exposed_comm', 'idle', 'allreduce']]
+    close(4 * sum(more), b['sim_seconds'] - a['sim_seconds'], 'all of it is transfer and waiting')
+
+
 if __name__ == '__main__':
     sys.exit(main([golden, two_flows, another_network, nothing, bad_files, ways_to_reduce,
-                   a_slow_device]))
+                   a_slow_device, one_training_on_many_networks, several_networks,
+                   a_link_that_is_out]))

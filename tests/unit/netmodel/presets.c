@@ -38,13 +38,14 @@ START_TEST(presets_mean_what_their_names_say)
         int src, dst, n_devices;
         double bytes_per_s;
     } row[] = {
-        {"switch-1g", 0, 1, 2, 125e6},    {"switch-10g", 0, 1, 2, 1.25e9},
-        {"switch-25g", 0, 1, 2, 3.125e9}, {"switch-100g", 0, 1, 2, 12.5e9},
-        {"switch-400g", 0, 1, 2, 50e9},   {"adaqp-2x1", 0, 1, 2, 1.5e9},
-        {"v100x4-gloo", 0, 3, 4, 1.5e9},  {"adaqp-2x2", 1, 2, 4, 1.5e9},
-        {"adaqp-2x4", 3, 4, 8, 1.5e9},    {"adaqp-2x4", 0, 3, 8, 1.5e9},
-        {"pcie-box", 0, 1, 2, 31.5e9},    {"nvlink-box", 0, 1, 2, 450e9},
-        {"wan", 0, 1, 2, 12.5e6},
+        {"switch-1g", 0, 1, 2, 125e6},     {"switch-10g", 0, 1, 2, 1.25e9},
+        {"switch-25g", 0, 1, 2, 3.125e9},  {"switch-100g", 0, 1, 2, 12.5e9},
+        {"switch-400g", 0, 1, 2, 50e9},    {"adaqp-2x1", 0, 1, 2, 1.5e9},
+        {"v100x4-gloo", 0, 3, 4, 1.5e9},   {"adaqp-2x2", 1, 2, 4, 1.5e9},
+        {"adaqp-2x4", 3, 4, 8, 1.5e9},     {"adaqp-2x4", 0, 3, 8, 1.5e9},
+        {"pcie-box", 0, 1, 2, 31.5e9},     {"nvlink-box", 0, 1, 2, 450e9},
+        {"wan", 0, 1, 2, 12.5e6},          {"fat-tree-64", 0, 63, 64, 25e9},
+        {"dragonfly-72", 0, 71, 72, 25e9},
     };
 
     for (size_t i = 0; i < QH_COUNT(row); i++) {
@@ -66,7 +67,7 @@ START_TEST(the_presets_that_design_names)
 {
     qh_netmodel *m = NULL;
 
-    ck_assert_int_eq(qh_net_preset_count(), 12);
+    ck_assert_int_eq(qh_net_preset_count(), 14);
     for (int64_t i = 1; i < qh_net_preset_count(); i++)
         ck_assert_int_lt(strcmp(qh_net_preset_name(i - 1), qh_net_preset_name(i)), 0);
     ck_assert_int_eq(qh_netmodel_open("adaqp-2x2", 8, &m), QH_EUSAGE);
