@@ -94,7 +94,7 @@ static void write_curves(const picture *p, FILE *to)
     begin_picture(p->title, to);
     fprintf(to, "set ylabel ");
     quote(a->label, to);
-    fprintf(to, "\n%sset xlabel ", a->spent ? "set logscale x\nset format x '10^{%%T}'\n" : "");
+    fprintf(to, "\n%sset xlabel ", a->spent ? "set logscale x\nset format x '%.0s %c'\n" : "");
     quote(a->spent ? a->spent_label : "epoch", to);
     for (int i = 0; i < p->n; i++) {
         fprintf(to, "%s ", i ? "," : "\nplot");
