@@ -1,6 +1,7 @@
 #include "sim/scenario.h"
 
 #include "sim/device.h"
+#include "sim/link_loads.h"
 #include "sim/meter.h"
 #include "sim/scenario_check.h"
 #include "sim/slow_devices.h"
@@ -212,6 +213,18 @@ static void ready(void *ctx, const qh_volume *first_epoch)
         o->ready(o->ctx, c->settings, c->result, first_epoch->bytes);
 }
 
+static qh_status look_at_network(scenario *c)
+{
+    qh_result *r = c->result;
+    qh_status st;
+
+    r->shares = !c->net || c->net->ops->contention || c->settings->exchange == QH_EXCHANGE_ROUNDS;
+    QH_TRY(st, qh_link_loads(c->net, r->sim_end, &r->links, &r->n_links));
+    QH_TRY(st, qh_most_senders(r->traffic, r->n_traffic, (int)c->settings->devices, &r->senders));
+out:
+    return st;
+}
+
 static qh_status train(scenario *c)
 {
     qh_devices_config devices = {.settings = &c->train,
@@ -226,6 +239,7 @@ static qh_status train(scenario *c)
 
     QH_TRY(st, qh_devices_run(&devices, &c->result->train));
     QH_TRY(st, qh_meter_finish(c->meter, c->result));
+    QH_TRY(st, look_at_network(c));
     c->result->interrupted &= c->result->train.epochs < c->settings->epochs;
     if (c->result->interrupted)
         st = qh_fail(QH_EINTERRUPT, "interrupted after epoch %lld of %lld",

@@ -100,6 +100,13 @@ typedef struct qh_traffic_row {
     int64_t messages, bytes;
 } qh_traffic_row;
 
+/* A link of the network, one direction of it, over the whole run. */
+typedef struct qh_link_load {
+    qh_net_link link;
+    int64_t number;
+    double utilisation; /* bytes carried over what it could have carried */
+} qh_link_load;
+
 typedef struct qh_result {
     qh_train_result train;
     char metric_name[16]; /* "accuracy" or "f1_micro" */
@@ -115,6 +122,10 @@ typedef struct qh_result {
     int64_t bits_messages[QH_N_WIDTHS];
     qh_traffic_row *traffic; /* owned */
     int64_t n_traffic;
+    qh_link_load *links; /* owned: those that carried something, hottest first */
+    int64_t n_links;
+    int senders; /* the most that send to one device in one layer and direction */
+    bool shares; /* the network makes what meets slower, or exchanges go in rounds */
     double wall_seconds, cpu_seconds;
     int64_t peak_rss_bytes;
     int cores;

@@ -225,6 +225,17 @@ out:
     return st;
 }
 
+/* A model without contention lets all who send to a device do so at the full rate. */
+static void note_incast(const qh_settings *s, const qh_result *r)
+{
+    if (!r->shares && r->senders > 1)
+        qh_console_note(
+            "qhalo: warning: network %s shares nothing, and up to %d devices send to one "
+            "at a time: where they share a port, that takes up to %d times as long; "
+            "loggp and fairshare know ports",
+            s->net, r->senders, r->senders);
+}
+
 qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dataset *d,
                          const qh_run_output *to, qh_result *out, json_t **summary)
 {
@@ -246,6 +257,7 @@ qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dat
         st = ran;
         goto out;
     }
+    note_incast(s, &r);
     json = qh_summary_json(s, d, &r);
     QH_TRY(st, json ? QH_OK : qh_fail(QH_ERESOURCE, "memory: too short for the summary"));
     QH_TRY(st, close_outputs(&w, dataset, &r, json));

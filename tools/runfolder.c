@@ -187,6 +187,28 @@ qh_status qh_runfolder_bits(qh_runfolder *f, int32_t epoch, int layer, int direc
     return QH_OK; /* a full disk shows in the commit */
 }
 
+static qh_status write_links(const qh_runfolder *f, const qh_result *r)
+{
+    qh_output *o = NULL;
+    qh_status st;
+
+    QH_TRY(st, open_file(f, "links.csv", &o));
+    fprintf(qh_output_stream(o), "link,bytes,bytes_per_s,utilisation\n");
+    for (int64_t i = 0; i < r->n_links; i++) {
+        const qh_link_load *l = &r->links[i];
+
+        fprintf(qh_output_stream(o), "\"%s\",%" PRId64 ",", l->link.name, l->link.bytes);
+        qh_print_real(l->link.bytes_per_s, qh_output_stream(o));
+        fputc(',', qh_output_stream(o));
+        qh_print_real(l->utilisation, qh_output_stream(o));
+        fputc('\n', qh_output_stream(o));
+    }
+    QH_TRY(st, qh_output_commit(&o));
+out:
+    qh_output_abort(&o);
+    return st;
+}
+
 static qh_status write_traffic(const qh_runfolder *f, const qh_result *r)
 {
     qh_output *o = NULL;
@@ -286,6 +308,7 @@ qh_status qh_runfolder_finish(qh_runfolder *f, const char *dataset, const qh_set
     }
     QH_TRY(st, qh_output_commit(&f->bits));
     QH_TRY(st, write_traffic(f, r));
+    QH_TRY(st, write_links(f, r));
     QH_TRY(st, open_file(f, "run.json", &o));
     run = run_json(dataset, s, r, summary);
     QH_TRY(st, qh_json_print(run, qh_output_stream(o)));

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+enum { QH_HOT_LINKS = 3 };
+
 static json_t *dataset_json(const qh_dataset *d)
 {
     return json_pack("{s:o,s:I,s:I,s:I,s:I,s:b}", "name", qh_json_text(d->name), "nodes",
@@ -71,6 +73,19 @@ static json_t *assignment_json(const qh_assign_result *a)
                      qh_json_real(a->shuffled_variance), "seconds", qh_json_real(a->seconds));
 }
 
+/* The hottest links. */
+static json_t *links_json(const qh_result *r)
+{
+    json_t *all = json_array();
+
+    for (int64_t i = 0; i < r->n_links && i < QH_HOT_LINKS; i++)
+        json_array_append_new(all,
+                              json_pack("{s:o,s:I,s:o}", "id", qh_json_text(r->links[i].link.name),
+                                        "bytes", (json_int_t)r->links[i].link.bytes, "utilisation",
+                                        qh_json_real(r->links[i].utilisation)));
+    return all;
+}
+
 static json_t *pays_json(const qh_settings *s, const qh_result *r)
 {
     double below = qh_result_break_even(s, r);
@@ -95,8 +110,8 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
                        qh_json_real(r->train.metric[QH_SPLIT_VALIDATION]), "test_metric",
                        qh_json_real(r->train.metric[QH_SPLIT_TEST]), "final_loss",
                        qh_json_real(r->train.final_loss));
-    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
-                     qh_json_real(seconds), "sim_seconds_per_epoch",
+    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}",
+                     "sim_seconds", qh_json_real(seconds), "sim_seconds_per_epoch",
                      qh_json_real(per_epoch(seconds, r)), "breakdown", qh_breakdown_json(&r->mean),
                      "bytes_sent", (json_int_t)r->bytes_sent, "bytes_per_epoch",
                      qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
@@ -104,8 +119,8 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
                      "compression", qh_json_real(compression(r)), "bits_histogram", bits_json(r),
                      "assignment", assignment_json(&r->train.assign), "break_even_bytes_per_s",
                      qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r),
-                     "wall_seconds", qh_json_real(r->wall_seconds), "peak_rss_bytes",
-                     (json_int_t)r->peak_rss_bytes, "digest", digest);
+                     "links", links_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
+                     "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
     if (!all || !learnt || !cost || json_object_update(all, learnt) != 0 ||
         json_object_update(all, cost) != 0) {
         json_decref(all);
@@ -156,6 +171,16 @@ static void print_break_even(const qh_settings *s, const qh_result *r, FILE *out
                 qh_print_rate(below, even));
 }
 
+/* "links       device 2 in 43 %, device 0 out 41 %, ..." */
+static void print_links(const qh_result *r, FILE *out)
+{
+    for (int64_t i = 0; i < r->n_links && i < QH_HOT_LINKS; i++)
+        fprintf(out, "%s%s %.1f %%", i ? ", " : "busiest     ", r->links[i].link.name,
+                100 * r->links[i].utilisation);
+    if (r->n_links > 0)
+        fputc('\n', out);
+}
+
 static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
 {
     char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
@@ -173,6 +198,7 @@ static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
         fprintf(out, ", %.2f times less than fp32", compression(r));
     fputc('\n', out);
     print_break_even(s, r, out);
+    print_links(r, out);
     fprintf(out, "host        %s wall, %s CPU on %d cores, %s at most\n",
             qh_print_seconds(r->wall_seconds, a), qh_print_seconds(r->cpu_seconds, b), r->cores,
             qh_print_bytes((double)r->peak_rss_bytes, c));

@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.dont_write_bytecode = True
-from support import Run, check, close, main, same, write  # noqa: E402
+from support import Run, check, close, main, read_csv, same, write  # noqa: E402
 
 SHARED = os.environ.get('QHALO_SHARED', '')
 LINKS = [{'id': 'a', 'bandwidth_Bps': 1e9, 'latency_s': 1e-6},
@@ -214,7 +214,31 @@ def a_link_that_is_out(folder):
     close(4 * sum(more), b['sim_seconds'] - a['sim_seconds'], 'all of it is transfer and waiting')
 
 
+def busy_links(folder):
+    """Bytes of links: what goes out comes in; and a note where several send to one for free."""
+    run = Run('train', *TRAIN[:-2], '--out', folder + '/run', '--net', 'switch-10g')
+    s = json.load(open(folder + '/run/run.json', encoding='utf-8'))['summary']
+    _, rows = read_csv(folder + '/run/links.csv')
+    same(len(rows), 8, 'links')
+    out, into = (sum(int(r['bytes']) for r in rows if r['link'].endswith(end))
+                 for end in (' out', ' in'))
+    same(out, into, 'bytes out and in')
+    check(out > s['bytes_sent'], 'gradients are in it')
+    busy = [float(r['utilisation']) for r in rows]
+    check(busy == sorted(busy, reverse=True) and 0 < busy[-1] <= busy[0] <= 1, busy)
+    same([l['id'] for l in s['links']], [r['link'] for r in rows[:3]], 'hottest')
+    close(busy[0], int(rows[0]['bytes']) / float(rows[0]['bytes_per_s']) / s['sim_seconds'], 'use')
+    check('busiest     ' + rows[0]['link'] in run.out, run.out)
+    check('shares nothing' not in run.err, run.err)
+    wan = Run('train', *TRAIN[:-2], '--net', 'wan')
+    check('warning: network wan shares nothing, and up to 3 devices send to one' in wan.err, wan.err)
+    same(Run('train', *TRAIN, '--net', 'wan').json()['links'], [], 'links of wan')
+    for words in [['--exchange', 'rounds'], ['--devices', '2']]:
+        run = Run('train', *TRAIN[:-2], '--net', 'wan', *words)
+        check('shares nothing' not in run.err, run.err)
+
+
 if __name__ == '__main__':
     sys.exit(main([golden, two_flows, another_network, nothing, bad_files, ways_to_reduce,
                    a_slow_device, one_training_on_many_networks, several_networks,
-                   a_link_that_is_out]))
+                   a_link_that_is_out, busy_links]))

@@ -75,7 +75,7 @@ def compare_folder(folder):
          'files')
     for name in names[1:]:
         same(sorted(os.listdir(f'{out}/{name}')),
-             ['bits.csv', 'epochs.csv', 'run.json', 'traffic.csv'], name)
+             ['bits.csv', 'epochs.csv', 'links.csv', 'run.json', 'traffic.csv'], name)
     _, rows = read_csv(out + '/compare.csv')
     same([row['method'] for row in rows], ['vanilla', 'int8'], 'compare.csv')
     pictures = sorted(n for n in os.listdir(out) if n.endswith('.svg'))

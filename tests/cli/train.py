@@ -64,7 +64,7 @@ def one_device_sends_nothing(_):
 def folder_agrees_with_itself(folder):
     out = folder + '/a/b'
     s = Run('train', *SMALL, '--method', 'int4', '--out', out, '--json', '--quiet').json()
-    same(sorted(os.listdir(out)), ['bits.csv', 'epochs.csv', 'run.json', 'traffic.csv'], 'files')
+    same(sorted(os.listdir(out)), ['bits.csv', 'epochs.csv', 'links.csv', 'run.json', 'traffic.csv'], 'files')
     run = read_json(out + '/run.json')
     same(run['summary'], s, 'summary in run.json')
     same(run['configuration']['method'], 'int4', 'configuration')
