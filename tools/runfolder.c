@@ -52,7 +52,7 @@ static qh_status epochs_failed(const qh_runfolder *f)
 /* What an earlier run left would be taken for this one's, were this one killed. */
 static qh_status remove_old(const qh_runfolder *f)
 {
-    static const char *const names[] = {"run.json", "traffic.csv", "bits.csv"};
+    static const char *const names[] = {"run.json", "traffic.csv", "bits.csv", "links.csv"};
     char *path = NULL;
     qh_status st = QH_OK;
 

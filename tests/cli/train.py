@@ -21,7 +21,7 @@ SUMMARY = {
     'sim_seconds_per_epoch': float, 'breakdown': dict, 'bytes_sent': int, 'bytes_per_epoch': float,
     'messages': int, 'floats_sent': int, 'compression': float, 'bits_histogram': dict,
     'assignment': type(None), 'break_even_bytes_per_s': type(None), 'compression_pays': type(None),
-    'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
+    'links': list, 'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
 PARTS = {
     'dataset': ['name', 'nodes', 'edges', 'features', 'classes', 'multilabel'],
     'partition': ['method', 'edge_cut', 'halo_nodes', 'max_inner', 'min_inner'],
@@ -159,7 +159,7 @@ def repeats(folder):
             preexec_fn=(lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})) if i == 2
             else None)
         got = [of_host(read_json(out + '/run.json'))]
-        for name in ['epochs.csv', 'traffic.csv', 'bits.csv']:
+        for name in ['epochs.csv', 'traffic.csv', 'bits.csv', 'links.csv']:
             with open(f'{out}/{name}', encoding='utf-8') as f:
                 got.append(f.read())
         wanted = wanted or got
