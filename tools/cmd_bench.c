@@ -2,6 +2,7 @@
 #include "tools/args.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_net.h"
+#include "tools/bench_replay.h"
 #include "tools/command.h"
 #include "tools/console.h"
 #include "tools/json.h"
@@ -16,6 +17,7 @@ typedef struct bench_options {
     bool json, quick;
     int64_t threads;
     int backend;
+    char *keep;
 } bench_options;
 
 static const qh_option options[] = {
@@ -25,6 +27,8 @@ static const qh_option options[] = {
      .help = "the kernels to time"},
     {"quick", QH_OPT_FLAG, offsetof(bench_options, quick),
      .help = "small sizes, few runs: a look, not a measurement"},
+    {"keep", QH_OPT_TEXT, offsetof(bench_options, keep), .value = "FOLDER",
+     .help = "replay: leave the traces and networks here"},
     {"json", QH_OPT_FLAG, offsetof(bench_options, json), .help = "one JSON object on stdout"},
     {0}};
 
@@ -207,10 +211,10 @@ out:
     return st;
 }
 
-/* Network models are no kernels: what they are measured by is flows a second. */
-static bool asks_for_net(const qh_args *args)
+/* Network models and replays are no kernels: they are measured by flows and messages a second. */
+static bool asks_for(const qh_args *args, const char *what)
 {
-    return args->n_operands == 1 && strcmp(args->operand[0], "net") == 0;
+    return args->n_operands == 1 && strcmp(args->operand[0], what) == 0;
 }
 
 static qh_status run(int argc, char **argv)
@@ -218,13 +222,22 @@ static qh_status run(int argc, char **argv)
     bench_options o = {0};
     qh_arg_set set = {options, &o};
     qh_args args = {.set = &set, .n_sets = 1};
+    bool simulated;
     qh_status st;
 
     QH_TRY(st, qh_args_read(&args, argc, argv));
-    if (asks_for_net(&args) && (o.threads || o.backend))
-        QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: bench net runs on one core and has no kernels",
-                           o.threads ? "threads" : "backend"));
-    QH_TRY(st, asks_for_net(&args) ? qh_bench_net(o.quick, o.json) : bench_kernels(&o, &args));
+    simulated = asks_for(&args, "net") || asks_for(&args, "replay");
+    if (simulated && (o.threads || o.backend))
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: bench %s runs on one core and has no kernels",
+                           o.threads ? "threads" : "backend", args.operand[0]));
+    if (o.keep && !asks_for(&args, "replay"))
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--keep: is for the traces of qhalo bench replay"));
+    if (asks_for(&args, "net"))
+        QH_TRY(st, qh_bench_net(o.quick, o.json));
+    else if (simulated)
+        QH_TRY(st, qh_bench_replay(o.keep, o.quick, o.json));
+    else
+        QH_TRY(st, bench_kernels(&o, &args));
     if (o.quick && !o.json)
         printf(
             "\n--quick: sizes are a fraction of those named and each ran once; no measurement.\n");
@@ -244,13 +257,16 @@ static void help(FILE *out)
             "\nRates count the fp32 values that a kernel takes, or gathers; the limit is memcpy "
             "of a matrix\nor sgemm in the cache, by the same threads in the same run. For bit "
             "assignment, which runs on\none thread, they count groups, and the limit is the sort "
-            "of the variances that it begins with.\n");
+            "of the variances that it begins with.\n\nbench net and bench replay time, on one "
+            "core, flows through network models and messages of\ntraces; the cases of replay:\n\n");
+    qh_bench_replay_help(out);
 }
 
 const qh_command qh_cmd_bench = {
     .name = "bench",
-    .usage = "[KERNEL...] [--threads T] [--quick] [--json]\nnet [--quick] [--json]",
-    .about = "Times the kernels beside the limits of this machine, and the network models.",
+    .usage = "[KERNEL...] [--threads T] [--quick] [--json]\nnet [--quick] [--json]\n"
+             "replay [--quick] [--json] [--keep FOLDER]",
+    .about = "Times the kernels beside the limits of this machine, network models and replays.",
     .help = help,
     .run = run,
 };

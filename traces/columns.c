@@ -321,6 +321,9 @@ const char *qh_columns_get(const qh_columns_scope *s, const uint8_t *data, int64
 
         if (mode != 0 && mode != 1)
             return mode < 0 ? "its columns end early" : "a column of an unknown kind";
+        if (mode == 0 && (columns[c].join == join_messages ||
+                          columns[c].join == join_count)) /* as the records are already */
+            continue;
         if (mode == 0)
             memset(value, 0, (size_t)n * sizeof *value);
         for (int64_t i = 0; mode == 1 && i < n; i++)

@@ -1,4 +1,5 @@
 /* Reading the frames of a trace that is open. */
+#include "src/base/hash.h"
 #include "src/base/mem.h"
 #include "traces/parts.h"
 
@@ -31,12 +32,41 @@ void qh_trace_cursor_free(qh_trace_cursor *c)
 {
     if (!c)
         return;
+    for (int64_t i = 0; i < c->kept_capacity; i++)
+        qh_mem_free(c->kept[i].record);
+    qh_mem_free(c->kept);
+    qh_mem_free(c->window);
     ZSTD_freeDCtx(c->zstd);
     qh_bytes_fini(&c->stored);
     qh_bytes_fini(&c->raw);
     qh_mem_free(c->record);
     qh_mem_free(c->value);
     qh_mem_free(c);
+}
+
+enum { WINDOW_BYTES = 1 << 18, MAX_KEPT_RECORDS = 1 << 20 };
+
+/* n bytes of the file, through the window where they are few. */
+static qh_status bytes_at(qh_trace_cursor *c, int64_t at, int64_t n, uint8_t *to)
+{
+    int64_t left = c->trace->info.file_bytes - at;
+    qh_status st = QH_OK;
+
+    if (n > WINDOW_BYTES / 4)
+        return qh_trace_bytes(c->trace, at, n, to);
+    if (!c->window)
+        QH_TRY(st, QH_NEW_ARRAY(&c->window, WINDOW_BYTES));
+    if (at < c->window_at || at + n > c->window_at + c->window_bytes) {
+        c->window_bytes = 0;
+        left = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+        QH_TRY(st, qh_trace_bytes(c->trace, at, left, c->window));
+        c->window_at = at;
+        c->window_bytes = left;
+    }
+    if (n > 0)
+        memcpy(to, c->window + (at - c->window_at), (size_t)n);
+out:
+    return st;
 }
 
 /* The frame's text for errors: what it is of. */
@@ -85,7 +115,7 @@ qh_status qh_cursor_frame(qh_trace_cursor *c, int64_t at, qh_frame *head)
     if (at < t->first || left < QH_TRACE_FRAME_BYTES)
         return qh_fail(QH_EINPUT, "%s: is cut off at byte %lld, in the head of a frame", t->path,
                        (long long)t->info.file_bytes);
-    QH_TRY(st, qh_trace_bytes(t, at, QH_TRACE_FRAME_BYTES, bytes));
+    QH_TRY(st, bytes_at(c, at, QH_TRACE_FRAME_BYTES, bytes));
     if (!qh_frame_get(bytes, &h))
         return qh_fail(QH_EINPUT, "%s: has no frame at byte %lld; the file is damaged there",
                        t->path, (long long)at);
@@ -98,7 +128,7 @@ qh_status qh_cursor_frame(qh_trace_cursor *c, int64_t at, qh_frame *head)
                        (long long)t->info.file_bytes, (long long)at);
     c->stored.n = 0;
     QH_TRY(st, qh_bytes_reserve(&c->stored, (int64_t)h.stored_bytes + 1));
-    QH_TRY(st, qh_trace_bytes(t, at + QH_TRACE_FRAME_BYTES, h.stored_bytes, c->stored.data));
+    QH_TRY(st, bytes_at(c, at + QH_TRACE_FRAME_BYTES, h.stored_bytes, c->stored.data));
     if (qh_frame_hash(bytes, t->mark, at, c->stored.data, h.stored_bytes) != h.hash)
         return bad_frame(c, at, &h, "does not match its checksum; the file is damaged");
     QH_TRY(st, unpack(c, at, &h));
@@ -138,20 +168,96 @@ int32_t qh_trace_frame_epoch(const qh_trace *t, int device, int64_t frame)
     return entry_of(t, device, frame)->epoch;
 }
 
-/* The frame whose payload is meant. */
+/* The columns of the frame at hand as records of an epoch, into c->record. */
+static qh_status decode(qh_trace_cursor *c, const qh_trace_entry *e, const qh_frame *head,
+                        int32_t epoch)
+{
+    qh_columns_scope scope = {
+        .device = e->device, .n_devices = c->trace->info.n_devices, .epoch = epoch};
+    const char *wrong = qh_columns_get(&scope, c->raw.data, c->raw.n, e->n, c->value, c->record);
+
+    return wrong ? bad_frame(c, e->at, head, wrong) : QH_OK;
+}
+
+static qh_trace_kept *find_kept(const qh_trace_cursor *c, int64_t at)
+{
+    int64_t mask = c->kept_capacity - 1, i;
+
+    for (i = (int64_t)qh_hash(&at, sizeof at, 0) & mask; c->kept[i].at && c->kept[i].at != at;)
+        i = (i + 1) & mask;
+    return &c->kept[i];
+}
+
+static qh_status grow_kept(qh_trace_cursor *c)
+{
+    qh_trace_kept *old = c->kept;
+    int64_t n = c->kept_capacity;
+    qh_status st;
+
+    c->kept = NULL;
+    st = QH_NEW_ARRAY(&c->kept, n ? 2 * n : 64);
+    if (st < 0) {
+        c->kept = old;
+        return st;
+    }
+    c->kept_capacity = n ? 2 * n : 64;
+    for (int64_t i = 0; i < n; i++)
+        if (old[i].at)
+            *find_kept(c, old[i].at) = old[i];
+    qh_mem_free(old);
+    return QH_OK;
+}
+
+/* Keeps c->record for the SAME frames to come, while there is room. */
+static qh_status keep(qh_trace_cursor *c, const qh_trace_entry *e, int64_t at)
+{
+    qh_trace_kept *k;
+    qh_record *copy = NULL;
+    qh_status st = QH_OK;
+
+    if (c->kept_records + e->n > MAX_KEPT_RECORDS)
+        return QH_OK;
+    if (2 * (c->n_kept + 1) > c->kept_capacity)
+        QH_TRY(st, grow_kept(c));
+    QH_TRY(st, QH_NEW_ARRAY(&copy, e->n));
+    memcpy(copy, c->record, (size_t)e->n * sizeof *copy);
+    k = find_kept(c, at);
+    *k = (qh_trace_kept){.at = at,
+                         .device = e->device,
+                         .epoch = e->epoch,
+                         .part = e->part,
+                         .n = e->n,
+                         .record = copy};
+    c->n_kept++;
+    c->kept_records += e->n;
+out:
+    return st;
+}
+
+/* The records of the frame whose payload is meant. */
 static qh_status follow(qh_trace_cursor *c, const qh_trace_entry *e, const qh_frame *same)
 {
     const uint8_t *from = c->raw.data;
+    const qh_trace_kept *k;
     qh_frame head;
     uint64_t at;
     qh_status st;
 
     if (!qh_varint_get(&from, c->raw.data + c->raw.n, &at) || at >= (uint64_t)e->at)
         return bad_frame(c, e->at, same, "repeats no frame before it");
+    k = c->kept_capacity ? find_kept(c, (int64_t)at) : NULL;
+    if (k && k->at && k->n == e->n && k->device == e->device && k->part == e->part) {
+        memcpy(c->record, k->record, (size_t)e->n * sizeof *c->record);
+        for (int64_t i = 0; i < e->n; i++)
+            c->record[i].epoch += e->epoch - k->epoch;
+        return QH_OK;
+    }
     QH_TRY(st, qh_cursor_frame(c, (int64_t)at, &head));
     if (head.kind != QH_FRAME_RECORDS || head.device != e->device || head.part != e->part ||
         head.n != e->n)
-        st = bad_frame(c, e->at, same, "repeats a frame of another kind");
+        return bad_frame(c, e->at, same, "repeats a frame of another kind");
+    QH_TRY(st, decode(c, e, same, e->epoch));
+    QH_TRY(st, keep(c, e, (int64_t)at));
 out:
     return st;
 }
@@ -160,18 +266,14 @@ qh_status qh_trace_read(qh_trace_cursor *c, int device, int64_t frame, const qh_
                         int64_t *n)
 {
     const qh_trace_entry *e = entry_of(c->trace, device, frame);
-    qh_columns_scope scope = {
-        .device = device, .n_devices = c->trace->info.n_devices, .epoch = e->epoch};
-    const char *wrong;
     qh_frame head;
     qh_status st;
 
     QH_TRY(st, entry_frame(c, e, &head));
     if (head.kind == QH_FRAME_SAME)
         QH_TRY(st, follow(c, e, &head));
-    wrong = qh_columns_get(&scope, c->raw.data, c->raw.n, e->n, c->value, c->record);
-    if (wrong)
-        return bad_frame(c, e->at, &head, wrong);
+    else
+        QH_TRY(st, decode(c, e, &head, e->epoch));
     *r = c->record;
     *n = e->n;
 out:

@@ -27,12 +27,24 @@ struct qh_trace {
     char end[512];        /* why it ends, where it was not closed */
 };
 
+/* Records that SAME frames repeat, by the offset of the frame that has them. */
+typedef struct qh_trace_kept {
+    int64_t at; /* 0: free */
+    int32_t device, epoch, part;
+    int64_t n;
+    qh_record *record; /* owned */
+} qh_trace_kept;
+
 struct qh_trace_cursor {
     const qh_trace *trace; /* borrowed */
-    void *zstd;            /* owned */
-    qh_bytes stored, raw;  /* of the frame read last */
-    uint64_t *value;       /* owned, [QH_TRACE_MAX_RECORDS] */
-    qh_record *record;     /* owned, [QH_TRACE_MAX_RECORDS] */
+    uint8_t *window;       /* owned: a piece of the file, so that small frames cost no call each */
+    int64_t window_at, window_bytes;
+    qh_trace_kept *kept; /* owned, [kept_capacity], open addressing */
+    int64_t n_kept, kept_capacity, kept_records;
+    void *zstd;           /* owned */
+    qh_bytes stored, raw; /* of the frame read last */
+    uint64_t *value;      /* owned, [QH_TRACE_MAX_RECORDS] */
+    qh_record *record;    /* owned, [QH_TRACE_MAX_RECORDS] */
 };
 
 /* The list that a frame is in. */
