@@ -62,6 +62,7 @@ const qh_netmodel_ops qh_net_alphabeta = {
     .start = qh_solo_start,
     .next = qh_solo_next,
     .advance = qh_solo_advance,
+    .soon = qh_solo_soon,
     .alone = alone,
     .show = show,
     .contention = false,

@@ -21,7 +21,7 @@ typedef struct qh_heap {
 
 static inline int qh_event_before(const qh_event *a, const qh_event *b)
 {
-    return a->at < b->at || (a->at == b->at && a->order < b->order);
+    return (a->at < b->at) | ((a->at == b->at) & (a->order < b->order));
 }
 
 static inline qh_time qh_heap_next(const qh_heap *h)
@@ -49,6 +49,16 @@ static inline qh_status qh_heap_reserve(qh_heap *h)
     return st;
 }
 
+/* Room for n events, so that pushes up to there cannot fail. QH_ERESOURCE. */
+static inline qh_status qh_heap_reserve_all(qh_heap *h, int64_t n)
+{
+    qh_status st = n > h->capacity ? QH_RESIZE(&h->item, h->capacity, n) : QH_OK;
+
+    if (st == QH_OK && n > h->capacity)
+        h->capacity = n;
+    return st;
+}
+
 /* QH_ERESOURCE when it must grow and cannot. */
 static inline qh_status qh_heap_push(qh_heap *h, qh_event e)
 {
@@ -66,26 +76,48 @@ static inline qh_status qh_heap_push(qh_heap *h, qh_event e)
     return QH_OK;
 }
 
-/* Removes the first event of a heap that is not empty. */
+enum { FEW_EVENTS = 1024 }; /* that the caches keep anyway */
+
+/* The first of four events in a row, without a branch: which one it is cannot be foretold. */
+static inline int64_t qh_event_first_of_4(const qh_event *e)
+{
+    int64_t a = qh_event_before(&e[1], &e[0]), b = 2 + qh_event_before(&e[3], &e[2]);
+
+    return a + (b - a) * qh_event_before(&e[b], &e[a]);
+}
+
+/* Removes the first event of a heap that is not empty. The gap goes down to a leaf and the last
+ * event up from there: it mostly belongs near the leaves. */
 static inline qh_event qh_heap_pop(qh_heap *h)
 {
-    qh_event first = h->item[0], last = h->item[--h->n];
-    int64_t i = 0;
+    qh_event *item = h->item, first = item[0], last = item[--h->n];
+    int64_t i = 0, child = 1;
 
-    for (;;) {
-        int64_t child = 4 * i + 1, end = child + 4 < h->n ? child + 4 : h->n, best = child;
+    for (; child + 3 < h->n; child = 4 * i + 1) {
+        int64_t below = 4 * child + 1; /* the children of these four */
 
-        if (child >= h->n)
-            break;
-        for (int64_t c = child + 1; c < end; c++)
-            if (qh_event_before(&h->item[c], &h->item[best]))
+        if (below + 16 < h->n && i > FEW_EVENTS)
+            for (const char *line = (const char *)(item + below);
+                 line < (const char *)(item + below + 16); line += 64)
+                __builtin_prefetch(line);
+        child += qh_event_first_of_4(item + child);
+        item[i] = item[child];
+        i = child;
+    }
+    if (child < h->n) {
+        int64_t best = child;
+
+        for (int64_t c = child + 1; c < h->n; c++)
+            if (qh_event_before(&item[c], &item[best]))
                 best = c;
-        if (!qh_event_before(&h->item[best], &last))
-            break;
-        h->item[i] = h->item[best];
+        item[i] = item[best];
         i = best;
     }
-    h->item[i] = last;
+    while (i > 0 && qh_event_before(&last, &item[(i - 1) / 4])) {
+        item[i] = item[(i - 1) / 4];
+        i = (i - 1) / 4;
+    }
+    item[i] = last;
     return first;
 }
 

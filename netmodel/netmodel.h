@@ -50,6 +50,9 @@ typedef struct qh_netmodel_ops {
      * until it gives 0; next() is later than `now` then, until a flow is started. Negative: a
      * qh_status; flows that a modifier held back could not start. */
     int64_t (*advance)(qh_netmodel *m, qh_time now, int64_t *done, int64_t capacity);
+    /* The id of a flow that may finish next, or anything negative: a hint what to fetch from
+     * memory. NULL: it has none. */
+    int64_t (*soon)(const qh_netmodel *m);
     /* Time that posting one message of bytes costs the sender's (or receiver's) compute stream
      * (LogGP's o); NULL: none. */
     qh_time (*overhead)(const qh_netmodel *m, int src, int dst, int64_t bytes);

@@ -40,6 +40,13 @@ int64_t qh_solo_advance(qh_netmodel *m, qh_time now, int64_t *done, int64_t capa
     return n;
 }
 
+int64_t qh_solo_soon(const qh_netmodel *m)
+{
+    const qh_heap *h = &((const qh_solo *)m)->in_flight;
+
+    return h->n > 0 ? h->item[0].id : -1;
+}
+
 void qh_solo_fini(qh_solo *s)
 {
     qh_heap_fini(&s->in_flight);

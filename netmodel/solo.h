@@ -1,5 +1,5 @@
 /* Makes a flow source of a plain duration formula: no flow knows of another. A member begins its
- * struct with a qh_solo, gives the formula as its `alone`, and puts these three into its table. */
+ * struct with a qh_solo, gives the formula as its `alone`, and puts these into its table. */
 #ifndef QH_NETMODEL_SOLO_H
 #define QH_NETMODEL_SOLO_H
 
@@ -16,6 +16,7 @@ typedef struct qh_solo {
 qh_status qh_solo_start(qh_netmodel *m, qh_time now, const qh_flow *f);
 qh_time qh_solo_next(qh_netmodel *m);
 int64_t qh_solo_advance(qh_netmodel *m, qh_time now, int64_t *done, int64_t capacity);
+int64_t qh_solo_soon(const qh_netmodel *m);
 void qh_solo_fini(qh_solo *s);
 
 /* now + duration into *at, or QH_EINPUT naming the flow: virtual time ends after 106 days. */

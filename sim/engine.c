@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { DONE_CAPACITY = 256 };
+enum { DONE_CAPACITY = 256, FEW_DEVICES = 32 };
 
 qh_status qh_engine_new(const qh_engine_config *c, qh_engine **out)
 {
@@ -20,7 +20,7 @@ qh_status qh_engine_new(const qh_engine_config *c, qh_engine **out)
     e->n = c->n_devices;
     e->fine = c->timeline.interval != NULL;
     e->rounds = c->order == QH_EXCHANGE_ROUNDS;
-    e->free_block = e->free_exchange = -1;
+    e->free_exchange = -1;
     QH_TRY(st, QH_NEW_ARRAY(&e->device, e->n));
     QH_TRY(st, QH_NEW_ARRAY(&e->channel, (int64_t)e->n * e->n));
     for (int64_t i = 0; i < (int64_t)e->n * e->n; i++)
@@ -45,8 +45,9 @@ void qh_engine_free(qh_engine *e)
     qh_mem_free(e->reduce_arrived);
     qh_mem_free(e->undone);
     qh_mem_free(e->exchange);
-    qh_mem_free(e->block_path);
-    qh_mem_free(e->block_record);
+    qh_mem_free(e->free);
+    qh_mem_free(e->told);
+    qh_mem_free(e->round);
     qh_mem_free(e->block);
     qh_mem_free(e->channel);
     for (int rank = 0; e->device && rank < e->n; rank++)
@@ -191,6 +192,30 @@ static qh_status execute(qh_engine *e, int rank, const qh_record *r)
     }
 }
 
+/* With many devices neither channels nor blocks stay in the caches, and which ones are wanted is
+ * known some records ahead. */
+static void fetch_ahead(const qh_engine *e, int rank)
+{
+    enum { NEAR = 6, FAR = 12 };
+    const qh_engine_device *d = &e->device[rank];
+
+    if (e->n < FEW_DEVICES || d->head + FAR >= d->n)
+        return;
+    for (int ahead = NEAR; ahead <= FAR; ahead += FAR - NEAR) {
+        const qh_record *r = &d->queue[d->head + ahead];
+        bool sent = r->op == QH_OP_SEND;
+        const qh_channel *c;
+
+        if ((!sent && r->op != QH_OP_RECV) || r->peer < 0 || r->peer >= e->n)
+            continue;
+        c = &e->channel[sent ? (int64_t)rank * e->n + r->peer : (int64_t)r->peer * e->n + rank];
+        if (ahead == FAR)
+            __builtin_prefetch(c, 1);
+        else if (c->head >= 0)
+            __builtin_prefetch(&e->block[c->head], 1);
+    }
+}
+
 /* Does records of a device for as long as they are the next thing to happen. Computing touches
  * nobody else, so it may run ahead of the others, unless intervals are told in order of time. */
 static qh_status step(qh_engine *e, int rank)
@@ -214,6 +239,7 @@ static qh_status step(qh_engine *e, int rank)
             d->state = QH_ENDED;
             return QH_OK;
         }
+        fetch_ahead(e, rank);
         d->head++;
         st = execute(e, rank, r);
         if (st < 0)
@@ -231,12 +257,17 @@ static qh_status deliver(qh_engine *e, qh_time at)
     int64_t done[DONE_CAPACITY], n;
     qh_status st = QH_OK;
 
-    while ((n = net->ops->advance(net, at, done, DONE_CAPACITY)) > 0)
+    while ((n = net->ops->advance(net, at, done, DONE_CAPACITY)) > 0) {
+        int64_t soon = net->ops->soon ? net->ops->soon(net) : -1;
+
+        if (soon >= 0)
+            __builtin_prefetch(&e->block[soon], 1);
         for (int64_t i = 0; i < n; i++)
             if (done[i] >= 0)
                 QH_TRY(st, qh_engine_flown(e, (int32_t)done[i], at));
             else
                 QH_TRY(st, qh_engine_reduce_flown(e, (int)(-1 - done[i]), at));
+    }
     st = n < 0 ? (qh_status)n : QH_OK;
 out:
     return st;

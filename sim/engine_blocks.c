@@ -9,12 +9,13 @@ static qh_status grow(qh_engine *e)
 
     QH_TRY(st, QH_RESIZE(&e->block, had, more));
     if (e->fine)
-        QH_TRY(st, QH_RESIZE(&e->block_record, had, more));
-    if (e->config.path)
-        QH_TRY(st, QH_RESIZE(&e->block_path, had, more));
+        QH_TRY(st, QH_RESIZE(&e->told, had, more));
+    if (e->rounds)
+        QH_TRY(st, QH_RESIZE(&e->round, had, more));
+    QH_TRY(st, QH_RESIZE(&e->free, had, more));
     for (int32_t b = more - 1; b >= had; b--) {
-        e->block[b] = (qh_block){.next = e->free_block, .in_exchange = -1};
-        e->free_block = b;
+        e->block[b].in_exchange = -1;
+        e->free[e->n_free++] = b;
     }
     e->block_capacity = more;
 out:
@@ -23,8 +24,24 @@ out:
 
 static void free_block(qh_engine *e, int32_t b)
 {
-    e->block[b] = (qh_block){.next = e->free_block, .in_exchange = -1};
-    e->free_block = b;
+    e->block[b].in_exchange = -1;
+    e->free[e->n_free++] = b;
+}
+
+/* Blocks come back in the order of their arrival, so the next ones lie anywhere: they are fetched
+ * some time before. */
+static qh_status take_block(qh_engine *e, int32_t *out)
+{
+    enum { AHEAD = 8 };
+    qh_status st = QH_OK;
+
+    if (e->n_free == 0)
+        QH_TRY(st, grow(e));
+    if (e->n_free > AHEAD)
+        __builtin_prefetch(&e->block[e->free[e->n_free - AHEAD]], 1);
+    *out = e->free[--e->n_free];
+out:
+    return st;
 }
 
 /* The block of a SEND (sent) or RECV: the oldest of the channel for which only the other half is
@@ -46,16 +63,9 @@ static qh_status match(qh_engine *e, int rank, const qh_record *r, bool sent, in
         if (c->head < 0)
             c->tail = -1;
     } else {
-        if (e->free_block < 0)
-            QH_TRY(st, grow(e));
-        b = e->free_block;
-        e->free_block = e->block[b].next;
-        e->block[b] = (qh_block){.bytes = r->bytes,
-                                 .src = src,
-                                 .dst = dst,
-                                 .next = -1,
-                                 .in_exchange = -1,
-                                 .out_exchange = -1};
+        QH_TRY(st, take_block(e, &b));
+        e->block[b] =
+            (qh_block){.bytes = r->bytes, .src = src, .dst = dst, .next = -1, .in_exchange = -1};
         if (c->tail >= 0)
             e->block[c->tail].next = b;
         else
@@ -90,14 +100,14 @@ qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
     QH_TRY(st, match(e, rank, r, true, &b));
     e->block[b].sent = true;
     if (e->fine)
-        e->block_record[b] = *r;
+        e->told[b].send = *r;
     if (e->rounds) {
         int32_t x = -1;
 
         QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
         e->exchange[x].send_open++;
-        e->block[b].out_exchange = x;
-        e->block[b].out_round = r->round;
+        e->round[b].out_exchange = x;
+        e->round[b].out_round = r->round;
         qh_engine_round_posted(e, x, r->round);
     }
     o = qh_engine_overhead(e, rank, r->peer, r->bytes);
@@ -147,7 +157,8 @@ qh_status qh_engine_flow(qh_engine *e, int32_t block, qh_time at)
     qh_block *b = &e->block[block];
     qh_flow f = {.id = block, .src = b->src, .dst = b->dst, .bytes = b->bytes};
 
-    b->start = at;
+    if (e->fine)
+        e->told[block].start = at;
     return net->ops->start(net, at, &f);
 }
 
@@ -156,10 +167,11 @@ qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
     qh_block b = e->block[block];
     qh_engine_device *d = &e->device[b.dst];
     qh_time from = at > d->copy_in_free ? at : d->copy_in_free;
+    qh_block_round r = e->rounds ? e->round[block] : (qh_block_round){0};
     qh_status st;
 
     if (e->fine)
-        qh_engine_tell(e, b.src, 1, b.start, at, &e->block_record[block]);
+        qh_engine_tell(e, b.src, 1, e->told[block].start, at, &e->told[block].send);
     if (e->config.net->staging) {
         d->copy_in_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b.bytes));
         QH_TRY(st, qh_engine_push(e, d->copy_in_free, b.dst, QH_EVENT_ARRIVE, block));
@@ -167,10 +179,10 @@ qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
         QH_TRY(st, qh_engine_arrived(e, block, at));
     }
     if (e->rounds) {
-        e->exchange[b.out_exchange].send_open--;
-        qh_engine_path_moved(e, block, at);
-        QH_TRY(st, qh_engine_round_done(e, b.out_exchange, b.out_round, at));
-        qh_engine_release_exchange(e, b.src, b.out_exchange);
+        e->exchange[r.out_exchange].send_open--;
+        e->cause = qh_path_to(&b.path, at, QH_PATH_TRANSFER);
+        QH_TRY(st, qh_engine_round_done(e, r.out_exchange, r.out_round, at));
+        qh_engine_release_exchange(e, b.src, r.out_exchange);
     }
 out:
     return st;
@@ -216,7 +228,7 @@ static qh_status receive(qh_engine *e, int32_t block, qh_time at)
     }
     free_block(e, block);
     if (e->rounds)
-        QH_TRY(st, qh_engine_round_done(e, b.in_exchange, b.in_round, at));
+        QH_TRY(st, qh_engine_round_done(e, b.in_exchange, e->round[block].in_round, at));
     if (waited_for && e->exchange[b.in_exchange].recv_open == 0)
         QH_TRY(st, end_wait(e, b.dst, at));
     else
@@ -248,9 +260,10 @@ qh_status qh_engine_recv(qh_engine *e, int rank, const qh_record *r)
     QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
     e->exchange[x].recv_open++;
     e->block[b].in_exchange = x;
-    e->block[b].in_round = r->round;
-    if (e->rounds)
+    if (e->rounds) {
+        e->round[b].in_round = r->round;
         qh_engine_round_posted(e, x, r->round);
+    }
     if (e->block[b].flying)
         e->exchange[x].flying++;
     qh_engine_path_own(e, rank);

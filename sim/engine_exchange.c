@@ -99,9 +99,9 @@ qh_status qh_engine_round_done(qh_engine *e, int32_t x, int32_t round, qh_time a
     while (e->exchange[x].gated >= 0) {
         int32_t b = e->exchange[x].gated;
 
-        if (e->block[b].out_round > e->exchange[x].low)
+        if (e->round[b].out_round > e->exchange[x].low)
             break;
-        e->exchange[x].gated = e->block[b].next_gated;
+        e->exchange[x].gated = e->round[b].next_gated;
         if (e->exchange[x].gated < 0)
             e->exchange[x].gated_tail = -1;
         qh_engine_path_released(e, b);
@@ -114,26 +114,28 @@ out:
 /* Into the list, which is by round and, within a round, by posting. */
 static void gate(qh_engine *e, qh_engine_exchange *x, int32_t b)
 {
-    int32_t round = e->block[b].out_round, *link = &x->gated;
+    int32_t round = e->round[b].out_round, *link = &x->gated;
 
-    if (x->gated_tail >= 0 && e->block[x->gated_tail].out_round <= round)
-        link = &e->block[x->gated_tail].next_gated; /* the usual case: posted in order */
+    if (x->gated_tail >= 0 && e->round[x->gated_tail].out_round <= round)
+        link = &e->round[x->gated_tail].next_gated; /* the usual case: posted in order */
     else
-        while (*link >= 0 && e->block[*link].out_round <= round)
-            link = &e->block[*link].next_gated;
-    e->block[b].next_gated = *link;
+        while (*link >= 0 && e->round[*link].out_round <= round)
+            link = &e->round[*link].next_gated;
+    e->round[b].next_gated = *link;
     *link = b;
-    if (e->block[b].next_gated < 0)
+    if (e->round[b].next_gated < 0)
         x->gated_tail = b;
 }
 
 qh_status qh_engine_post(qh_engine *e, int32_t block, qh_time at)
 {
-    int32_t x = e->block[block].out_exchange;
+    if (e->rounds) {
+        int32_t x = e->round[block].out_exchange;
 
-    if (e->rounds && e->exchange[x].low < e->block[block].out_round) {
-        gate(e, &e->exchange[x], block);
-        return QH_OK;
+        if (e->exchange[x].low < e->round[block].out_round) {
+            gate(e, &e->exchange[x], block);
+            return QH_OK;
+        }
     }
     return qh_engine_begin(e, block, at);
 }

@@ -23,19 +23,32 @@ typedef enum qh_event_kind {
 
 enum { QH_EVENT_RANK_BIT = 44, QH_EVENT_KIND_BIT = 40, QH_ENGINE_MAX_DEVICES = 1 << 19 };
 
-/* One block on its way, from the first of its SEND and RECV to the last thing that touches it. */
+/* One block on its way, from the first of its SEND and RECV to the last thing that touches it: a
+ * cache line, since there may be more of them than caches hold. */
 typedef struct qh_block {
     int64_t bytes;
-    qh_time start; /* of its flow */
+    qh_path path; /* with path: the chain to its posting */
     int32_t src, dst;
-    int32_t next;                    /* in the list of its channel, or of unused blocks; -1: last */
-    int32_t next_gated;              /* in the list of an exchange's gated sends */
-    int32_t in_exchange, in_round;   /* at dst; exchange -1: no RECV yet */
-    int32_t out_exchange, out_round; /* at src, with rounds; else -1 */
-    bool sent;                       /* its SEND is posted */
-    bool flying;                     /* between the start of its copy or flow and its arrival */
-    bool arrived;                    /* and not yet received */
+    int32_t next;        /* in the list of its channel; -1: last */
+    int32_t in_exchange; /* at dst; -1: no RECV yet */
+    bool sent;           /* its SEND is posted */
+    bool flying;         /* between the start of its copy or flow and its arrival */
+    bool arrived;        /* and not yet received */
 } qh_block;
+_Static_assert(sizeof(qh_block) == 64, "a cache line");
+
+/* What rounds want to know of it. */
+typedef struct qh_block_round {
+    int32_t next_gated;              /* in the list of an exchange's gated sends */
+    int32_t in_round;                /* at dst */
+    int32_t out_exchange, out_round; /* at src */
+} qh_block_round;
+
+/* What is told of its flow. */
+typedef struct qh_block_told {
+    qh_record send;
+    qh_time start;
+} qh_block_told;
 
 /* Blocks of one channel for which SEND and RECV have not met: all sent, or all expected. */
 typedef struct qh_channel {
@@ -118,10 +131,11 @@ struct qh_engine {
     qh_engine_device *device; /* owned, [n] */
     qh_channel *channel;      /* owned, [n * n]: src * n + dst */
     qh_block *block;          /* owned, [block_capacity] */
-    qh_record *block_record;  /* owned, [block_capacity]: the SENDs; NULL unless fine */
-    qh_path *block_path; /* owned, [block_capacity]: chains to their posting; NULL unless path */
-    qh_path cause;       /* with path: the chain to what ends a round */
-    int32_t block_capacity, free_block;
+    qh_block_round *round;    /* owned, [block_capacity]; NULL unless rounds */
+    qh_block_told *told;      /* owned, [block_capacity]; NULL unless fine */
+    qh_path cause;            /* with path: the chain to what ends a round */
+    int32_t *free;            /* owned, [block_capacity]: blocks that are not in use */
+    int32_t block_capacity, n_free;
     qh_engine_exchange *exchange; /* owned, [exchange_capacity] */
     int32_t *undone;              /* owned, rounds: [exchange_capacity][n], by round */
     int32_t exchange_capacity, free_exchange;

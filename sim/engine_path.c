@@ -19,13 +19,13 @@ void qh_engine_path_posted(qh_engine *e, int rank, int32_t block, qh_time overhe
     if (!e->config.path)
         return;
     e->device[rank].path.part[QH_PATH_TRANSFER] += overhead;
-    e->block_path[block] = e->device[rank].path;
+    e->block[block].path = e->device[rank].path;
 }
 
 void qh_engine_path_moved(qh_engine *e, int32_t block, qh_time at)
 {
     if (e->config.path)
-        e->cause = qh_path_to(&e->block_path[block], at, QH_PATH_TRANSFER);
+        e->cause = qh_path_to(&e->block[block].path, at, QH_PATH_TRANSFER);
 }
 
 void qh_engine_path_own(qh_engine *e, int rank)
@@ -36,7 +36,7 @@ void qh_engine_path_own(qh_engine *e, int rank)
 void qh_engine_path_released(qh_engine *e, int32_t block)
 {
     if (e->config.path)
-        e->block_path[block] = e->cause;
+        e->block[block].path = e->cause;
 }
 
 void qh_engine_path_wait(qh_engine *e, int rank, qh_time overhead)
@@ -54,7 +54,7 @@ void qh_engine_path_arrived(qh_engine *e, int32_t block, qh_time overhead, qh_ti
     if (!e->config.path)
         return;
     if (at > d->busy)
-        d->busy_path = qh_path_to(&e->block_path[block], at, QH_PATH_TRANSFER);
+        d->busy_path = qh_path_to(&e->block[block].path, at, QH_PATH_TRANSFER);
     d->busy_path.part[QH_PATH_TRANSFER] += overhead;
 }
 

@@ -34,10 +34,10 @@ typedef struct replay_case {
 static const replay_case cases[] = {
     {"alphabeta-8", "no contention", ALPHA_BETA, 8, QH_EXCHANGE_POSTED, 1000000},
     {"alphabeta-64", "no contention", ALPHA_BETA, 64, QH_EXCHANGE_POSTED, 1000000},
-    {"alphabeta-256", "no contention", ALPHA_BETA, 256, QH_EXCHANGE_POSTED, 1000000},
+    {"alphabeta-256", "no contention", ALPHA_BETA, 256, QH_EXCHANGE_POSTED, 10000000},
     {"loggp-8", "a port each", LOGGP, 8, QH_EXCHANGE_POSTED, 1000000},
     {"loggp-64", "a port each", LOGGP, 64, QH_EXCHANGE_POSTED, 1000000},
-    {"loggp-256", "a port each", LOGGP, 256, QH_EXCHANGE_POSTED, 1000000},
+    {"loggp-256", "a port each", LOGGP, 256, QH_EXCHANGE_POSTED, 3000000},
     {"star-8", "one switch, in rounds", STAR, 8, QH_EXCHANGE_ROUNDS, 20000},
     {"star-64", "one switch, in rounds", STAR, 64, QH_EXCHANGE_ROUNDS, 40000},
     {"star-256", "one switch, in rounds", STAR, 256, QH_EXCHANGE_ROUNDS, 200000},

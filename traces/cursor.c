@@ -235,10 +235,11 @@ out:
 }
 
 /* The records of the frame whose payload is meant. */
-static qh_status follow(qh_trace_cursor *c, const qh_trace_entry *e, const qh_frame *same)
+static qh_status follow(qh_trace_cursor *c, const qh_trace_entry *e, const qh_frame *same,
+                        const qh_record **r)
 {
     const uint8_t *from = c->raw.data;
-    const qh_trace_kept *k;
+    qh_trace_kept *k;
     qh_frame head;
     uint64_t at;
     qh_status st;
@@ -247,9 +248,11 @@ static qh_status follow(qh_trace_cursor *c, const qh_trace_entry *e, const qh_fr
         return bad_frame(c, e->at, same, "repeats no frame before it");
     k = c->kept_capacity ? find_kept(c, (int64_t)at) : NULL;
     if (k && k->at && k->n == e->n && k->device == e->device && k->part == e->part) {
-        memcpy(c->record, k->record, (size_t)e->n * sizeof *c->record);
-        for (int64_t i = 0; i < e->n; i++)
-            c->record[i].epoch += e->epoch - k->epoch;
+        for (int64_t i = 0; i < e->n && k->epoch != e->epoch; i++)
+            k->record[i].epoch =
+                (int32_t)((uint32_t)k->record[i].epoch + (uint32_t)e->epoch - (uint32_t)k->epoch);
+        k->epoch = e->epoch;
+        *r = k->record;
         return QH_OK;
     }
     QH_TRY(st, qh_cursor_frame(c, (int64_t)at, &head));
@@ -258,6 +261,7 @@ static qh_status follow(qh_trace_cursor *c, const qh_trace_entry *e, const qh_fr
         return bad_frame(c, e->at, same, "repeats a frame of another kind");
     QH_TRY(st, decode(c, e, same, e->epoch));
     QH_TRY(st, keep(c, e, (int64_t)at));
+    *r = c->record;
 out:
     return st;
 }
@@ -270,11 +274,12 @@ qh_status qh_trace_read(qh_trace_cursor *c, int device, int64_t frame, const qh_
     qh_status st;
 
     QH_TRY(st, entry_frame(c, e, &head));
-    if (head.kind == QH_FRAME_SAME)
-        QH_TRY(st, follow(c, e, &head));
-    else
+    if (head.kind == QH_FRAME_SAME) {
+        QH_TRY(st, follow(c, e, &head, r));
+    } else {
         QH_TRY(st, decode(c, e, &head, e->epoch));
-    *r = c->record;
+        *r = c->record;
+    }
     *n = e->n;
 out:
     return st;

@@ -37,5 +37,18 @@ def unknown_kernel(_):
     Run('bench', 'spmv', rc=2, says='spmv')
 
 
+def replays(folder):
+    r = Run('bench', 'replay', '--quick', '--json', '--keep', folder).json()
+    same(r['schema'], 'qhalo.bench-replay/1', 'schema')
+    for case in r['cases']:
+        check(case['rate'] > 0 and case['messages'] > 0, f'{case}')
+        path = f'{folder}/{case["name"]}'
+        again = Run('replay', path + '.qht', '--net', path + '.yaml', '--accelerator', 'v100',
+                    '--json').json()['runs'][0]
+        same(again['sim_seconds'], case['sim_seconds'], f'time of {case["name"]}')
+    Run('bench', 'replay', '--threads', '2', rc=2, says='runs on one core')
+    Run('bench', 'net', '--keep', folder, rc=2, says='--keep')
+
+
 if __name__ == '__main__':
-    sys.exit(main([quick_json, one_family, networks, unknown_kernel]))
+    sys.exit(main([quick_json, one_family, networks, unknown_kernel, replays]))
