@@ -41,6 +41,14 @@ static void emit(qh_sink *sink, int rank, const qh_record *r)
         ck_assert_int_eq(qh_record_list_add(&out->records[rank], r), QH_OK);
 }
 
+static void emit_widths(qh_sink *sink, int rank, const qh_record *send, const uint8_t *width,
+                        int64_t n)
+{
+    const fleet_spec *spec = ((keeper *)sink)->spec;
+
+    spec->watch_widths(spec->watch_ctx, rank, send, width, n);
+}
+
 static qh_status end_epoch(qh_sink *sink, int rank, const qh_epoch_metrics *m, int *stop)
 {
     fleet_result *out = ((keeper *)sink)->result;
@@ -71,6 +79,65 @@ qh_train_settings fleet_settings(const qh_dataset *d, const char *model, int lay
     fleet_method(&s, "vanilla", "fast");
     return s;
 }
+
+/* A transport with a meter on what is sent. Each rank writes its own count only. */
+typedef struct meter {
+    qh_transport base; /* first */
+    qh_transport *inner;
+    int64_t *bytes;
+} meter;
+
+static qh_status metered_send(qh_transport *t, int rank, int peer, const void *data, int64_t bytes,
+                              qh_transfer *out)
+{
+    meter *m = (meter *)t;
+
+    m->bytes[rank] += bytes;
+    return m->inner->ops->send_begin(m->inner, rank, peer, data, bytes, out);
+}
+
+static qh_status metered_send_finish(qh_transport *t, int rank, qh_transfer *x)
+{
+    return ((meter *)t)->inner->ops->send_finish(((meter *)t)->inner, rank, x);
+}
+
+static qh_status metered_recv(qh_transport *t, int rank, int peer, void *buffer, int64_t bytes,
+                              qh_transfer *out)
+{
+    return ((meter *)t)
+        ->inner->ops->recv_begin(((meter *)t)->inner, rank, peer, buffer, bytes, out);
+}
+
+static qh_status metered_recv_finish(qh_transport *t, int rank, qh_transfer *x)
+{
+    return ((meter *)t)->inner->ops->recv_finish(((meter *)t)->inner, rank, x);
+}
+
+static void metered_release(qh_transport *t, int rank, qh_transfer *x)
+{
+    ((meter *)t)->inner->ops->recv_release(((meter *)t)->inner, rank, x);
+}
+
+static qh_status metered_reserve(qh_transport *t, int rank, int peer, int64_t n_blocks)
+{
+    return ((meter *)t)->inner->ops->reserve(((meter *)t)->inner, rank, peer, n_blocks);
+}
+
+static void metered_abort(qh_transport *t, int rank)
+{
+    ((meter *)t)->inner->ops->abort(((meter *)t)->inner, rank);
+}
+
+static const qh_transport_ops metered = {
+    .name = "metered",
+    .send_begin = metered_send,
+    .send_finish = metered_send_finish,
+    .recv_begin = metered_recv,
+    .recv_finish = metered_recv_finish,
+    .recv_release = metered_release,
+    .reserve = metered_reserve,
+    .abort = metered_abort,
+};
 
 /* Settings are copied about and own nothing, so schedules are closed when the test ends. */
 static qh_rate *opened[64];
@@ -203,17 +270,21 @@ void fleet_run(const fleet_spec *f, qh_status (*body)(void *ctx, int rank, qh_tr
     keeper k = {.sink = {.emit = emit, .end_epoch = end_epoch}, .result = out, .spec = f};
     qh_layout *layout = make_layout(f);
     qh_transport *transport = NULL;
+    meter metering = {.base = {.ops = &metered, .n_ranks = f->n_ranks}, .bytes = f->wire_bytes};
     member *m = NULL;
 
+    if (f->watch_widths)
+        k.sink.widths = emit_widths;
     *out = (fleet_result){.n_ranks = f->n_ranks};
     ck_assert_int_eq(QH_NEW_ARRAY(&out->records, f->n_ranks), QH_OK);
     ck_assert_int_eq(qh_inproc_new(f->n_ranks, &transport), QH_OK);
+    metering.inner = transport;
     ck_assert_int_eq(QH_NEW_ARRAY(&m, f->n_ranks), QH_OK);
     for (int i = 0; i < f->n_ranks; i++) {
         m[i] = (member){.spec = f,
                         .keeper = &k,
                         .layout = layout,
-                        .transport = transport,
+                        .transport = f->wire_bytes ? &metering.base : transport,
                         .body = body,
                         .ctx = ctx,
                         .rank = i};

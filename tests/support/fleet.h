@@ -14,7 +14,12 @@ typedef struct fleet_spec {
     bool no_records; /* the sink drops them, so that it allocates nothing */
     /* Sees each record in its rank's thread, as soon as what it tells of is done. */
     void (*watch)(void *ctx, int rank, const qh_record *r);
+    /* Likewise the widths of the messages of a SEND, where they are chosen anew. */
+    void (*watch_widths)(void *ctx, int rank, const qh_record *send, const uint8_t *width,
+                         int64_t n);
     void *watch_ctx;
+    /* Adds to them what each rank hands to the transport, [n_ranks]: blocks, tables, all-reduce. */
+    int64_t *wire_bytes;
 } fleet_spec;
 
 enum { FLEET_MAX_EPOCHS = 64 };
