@@ -164,7 +164,7 @@ static qh_status tell_counts(qh_exchange *x)
     int n = x->plan->n_ranks;
     int64_t bytes = n * (int64_t)sizeof *a->counts, *count = NULL;
     qh_transfer t;
-    qh_status st;
+    qh_status st = QH_OK;
 
     if (x->plan->rank > 0) {
         QH_TRY(st, send_to(x, 0, 0, a->counts, bytes, &t));
@@ -230,7 +230,7 @@ static qh_status gather(qh_exchange *x)
     qh_chooser *k = a->chooser;
     int64_t bytes = a->n_groups * (int64_t)sizeof *a->sum;
     qh_transfer t;
-    qh_status st;
+    qh_status st = QH_OK;
 
     if (x->plan->rank > 0) {
         QH_TRY(st, send_to(x, 0, 0, a->sum, bytes, &t));
@@ -277,7 +277,7 @@ static qh_status take_widths(qh_exchange *x)
     qh_assignment *a = x->assign;
     int64_t bytes = qh_width_table_bytes(a->n_groups);
     qh_transfer in;
-    qh_status st;
+    qh_status st = QH_OK;
 
     if (bytes == 0)
         return QH_OK;
@@ -295,7 +295,7 @@ static qh_status choose(qh_exchange *x)
 {
     qh_assignment *a = x->assign;
     int64_t n_messages = for_channels(x, group), n_deadlines;
-    qh_status st;
+    qh_status st = QH_OK;
 
     record_grouping(x, n_messages);
     QH_TRY(st, gather(x));
