@@ -44,9 +44,13 @@ typedef struct qhalo_net_plugin {
     void (*describe)(void *model, char *text, size_t size);
 } qhalo_net_plugin;
 
-#if defined(__GNUC__)
-__attribute__((visibility("default")))
+/* What the shared object defines. */
+#ifdef __cplusplus
+extern "C" {
 #endif
 extern const qhalo_net_plugin qhalo_net_plugin_table;
+#ifdef __cplusplus
+}
+#endif
 
 #endif
