@@ -1,6 +1,7 @@
 /* qhalo bench: what the kernels reach on this machine, and what the machine could. */
 #include "tools/args.h"
 #include "tools/bench_cases.h"
+#include "tools/bench_fit.h"
 #include "tools/bench_net.h"
 #include "tools/bench_replay.h"
 #include "tools/command.h"
@@ -17,7 +18,8 @@ typedef struct bench_options {
     bool json, quick;
     int64_t threads;
     int backend;
-    char *keep;
+    bool fit;
+    char *keep, *output;
 } bench_options;
 
 static const qh_option options[] = {
@@ -27,6 +29,10 @@ static const qh_option options[] = {
      .help = "the kernels to time"},
     {"quick", QH_OPT_FLAG, offsetof(bench_options, quick),
      .help = "small sizes, few runs: a look, not a measurement"},
+    {"fit", QH_OPT_FLAG, offsetof(bench_options, fit),
+     .help = "describe one core of this host as an accelerator, for --accelerator FILE.yaml"},
+    {"output", QH_OPT_TEXT, offsetof(bench_options, output), .value = "FILE.yaml",
+     .help = "fit: where to (also -o FILE.yaml); otherwise to stdout"},
     {"keep", QH_OPT_TEXT, offsetof(bench_options, keep), .value = "FOLDER",
      .help = "replay: leave the traces and networks here"},
     {"json", QH_OPT_FLAG, offsetof(bench_options, json), .help = "one JSON object on stdout"},
@@ -217,6 +223,40 @@ static bool asks_for(const qh_args *args, const char *what)
     return args->n_operands == 1 && strcmp(args->operand[0], what) == 0;
 }
 
+/* On one thread: what one device is. */
+static qh_status fit(const bench_options *o)
+{
+    qh_placement *place = NULL;
+    qh_team *team = NULL;
+    figure limit[2];
+    qh_status st;
+
+    QH_TRY(st, qh_placement_new(1, 1, true, &place));
+    QH_TRY(st, qh_team_new(1, place->cpu_sets[0], &team));
+    QH_TRY(st, measure(&qh_bench_limits[QH_BENCH_MEMCPY], o, team, &limit[0]));
+    QH_TRY(st, measure(&qh_bench_limits[QH_BENCH_SGEMM], o, team, &limit[1]));
+    /* memcpy's rate is of the bytes copied; each is read and written. */
+    QH_TRY(st, qh_bench_fit(limit[1].rate, 2 * limit[0].rate, o->quick, o->output));
+out:
+    qh_team_free(team);
+    qh_placement_free(place);
+    return st;
+}
+
+static qh_status check_options(const bench_options *o, const qh_args *args, bool simulated)
+{
+    if (simulated && (o->threads || o->backend))
+        return qh_fail(QH_EUSAGE, "--%s: bench %s runs on one core and has no kernels",
+                       o->threads ? "threads" : "backend", args->operand[0]);
+    if (o->keep && !asks_for(args, "replay"))
+        return qh_fail(QH_EUSAGE, "--keep: is for the traces of qhalo bench replay");
+    if (o->output && !o->fit)
+        return qh_fail(QH_EUSAGE, "--output: is for the description of qhalo bench --fit");
+    if (o->fit && (args->n_operands || o->json || o->threads || o->backend))
+        return qh_fail(QH_EUSAGE, "--fit: goes alone, or with --quick and -o FILE.yaml");
+    return QH_OK;
+}
+
 static qh_status run(int argc, char **argv)
 {
     bench_options o = {0};
@@ -227,11 +267,11 @@ static qh_status run(int argc, char **argv)
 
     QH_TRY(st, qh_args_read(&args, argc, argv));
     simulated = asks_for(&args, "net") || asks_for(&args, "replay");
-    if (simulated && (o.threads || o.backend))
-        QH_TRY(st, qh_fail(QH_EUSAGE, "--%s: bench %s runs on one core and has no kernels",
-                           o.threads ? "threads" : "backend", args.operand[0]));
-    if (o.keep && !asks_for(&args, "replay"))
-        QH_TRY(st, qh_fail(QH_EUSAGE, "--keep: is for the traces of qhalo bench replay"));
+    QH_TRY(st, check_options(&o, &args, simulated));
+    if (o.fit) {
+        st = fit(&o);
+        goto out;
+    }
     if (asks_for(&args, "net"))
         QH_TRY(st, qh_bench_net(o.quick, o.json));
     else if (simulated)
@@ -260,12 +300,14 @@ static void help(FILE *out)
             "of the variances that it begins with.\n\nbench net and bench replay time, on one "
             "core, flows through network models and messages of\ntraces; the cases of replay:\n\n");
     qh_bench_replay_help(out);
+    fprintf(out, "\nand those of net, where every device sends every other 50 to 150 kB:\n\n");
+    qh_bench_net_help(out);
 }
 
 const qh_command qh_cmd_bench = {
     .name = "bench",
     .usage = "[KERNEL...] [--threads T] [--quick] [--json]\nnet [--quick] [--json]\n"
-             "replay [--quick] [--json] [--keep FOLDER]",
+             "replay [--quick] [--json] [--keep FOLDER]\n--fit [--quick] [-o FILE.yaml]",
     .about = "Times the kernels beside the limits of this machine, network models and replays.",
     .help = help,
     .run = run,

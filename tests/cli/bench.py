@@ -33,6 +33,20 @@ def networks(_):
     Run('bench', 'net', '--threads', '2', rc=2, says='--threads')
 
 
+def fitted(folder):
+    """A description of this host, which is a good one."""
+    path = folder + '/host.yaml'
+    same(Run('bench', '--fit', '--quick', '-o', path).out, '', 'stdout')
+    out = Run('net', 'show', path).out
+    check('one core of a host, fitted' in out and 'assign' in out, out)
+    s = Run('train', 'synth:sbm,nodes=100,features=4,classes=2', '--devices', '2', '--epochs', '2',
+            '--quiet', '--json', '--accelerator', path).json()
+    check(s['breakdown']['compute'] > 0, s)
+    check('efficiency:' in Run('bench', '--fit', '--quick').out, 'to stdout')
+    Run('bench', 'gemm', '--fit', rc=2, says='--fit: goes alone')
+    Run('bench', '-o', path, rc=2, says='--output')
+
+
 def unknown_kernel(_):
     Run('bench', 'spmv', rc=2, says='spmv')
 
@@ -51,4 +65,4 @@ def replays(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main([quick_json, one_family, networks, unknown_kernel, replays]))
+    sys.exit(main([quick_json, one_family, networks, fitted, unknown_kernel, replays]))
