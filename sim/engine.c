@@ -223,8 +223,8 @@ static qh_status step(qh_engine *e, int rank)
     qh_engine_device *d = &e->device[rank];
 
     while (d->state == QH_RUNNING) {
-        const qh_record *r = d->queue + d->head;
-        bool ahead = d->head < d->n && is_compute(r) && !e->fine;
+        const qh_record *r = d->head < d->n ? d->queue + d->head : NULL; /* there may be no queue */
+        bool ahead = r && is_compute(r) && !e->fine;
         qh_status st;
 
         if (!ahead && !is_next(e, rank))
@@ -233,7 +233,7 @@ static qh_status step(qh_engine *e, int rank)
             qh_engine_tell(e, rank, 0, d->held_from, d->now, &d->current);
             d->untold = false;
         }
-        if (d->head == d->n) {
+        if (!r) {
             if (!d->closed)
                 return qh_engine_resume(e, rank, d->now);
             d->state = QH_ENDED;

@@ -139,8 +139,9 @@ static const qh_transport_ops metered = {
     .abort = metered_abort,
 };
 
-/* Settings are copied about and own nothing, so schedules are closed when the test ends. */
-static qh_rate *opened[64];
+/* Settings are copied about and own nothing, so schedules are closed when the program ends: without
+ * forks (CK_FORK=no) that is after all tests of a suite. */
+static qh_rate *opened[1024];
 static int n_opened;
 
 static void close_opened(void)
