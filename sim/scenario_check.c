@@ -74,6 +74,7 @@ static qh_status choose_parts(const qh_settings *s, const qh_kernels *kernels, q
     QH_TRY(st, qh_settings_parts(s, &parts));
     t->strategy = parts.strategy;
     t->relax = parts.relax;
+    t->cache_features = s->cache_features;
     assign = parts.assign;
     codec = parts.codec;
     QH_TRY(st, qh_codec_init(codec, params, kernels, &t->codec));
@@ -125,7 +126,6 @@ qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const 
     t.bits.group_size = s->group_size;
     t.bits.n_nodes = d->graph->n_nodes;
     t.bits.n_layers = (int)s->layers;
-    t.cache_features = s->cache_features;
     t.host_times = s->compute == QH_COMPUTE_MEASURED;
     QH_TRY(st, choose_parts(s, kernels, &t));
     *out = t;

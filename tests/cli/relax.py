@@ -142,13 +142,23 @@ def skipped_blocks_are_not_sent(folder):
     same(messages, [3 * features, 2 * features, 2 * features] * 2, 'messages of the epochs')
 
 
+def a_trace_has_the_times_of_the_run(folder):
+    """Late, skipped and lost messages are in the records as they were."""
+    for method in ['pipegcn', 'sancus', 'bns:0.5', 'pipeqs']:
+        trace = os.path.join(folder, 'run.qht')
+        Run('train', *SMALL, '--method', method, '--assign-every', '2', '--trace', trace, '--quiet')
+        told = Run('trace', 'verify', trace).out
+        check('times are those of the run to the picosecond' in told, f'{method}: {told}')
+
+
 def refusals(_):
-    for args, says in REFUSED:
-        Run('train', GRAPH, *args, rc=2, says=says)
+    for args, says in REFUSED:  # before the graph is loaded, which may take long
+        Run('train', '/no/such/graph', *args, rc=2, says=says)
     Run('compare', GRAPH, '--methods', 'vanilla', '--stale', '1', rc=2,
         says=r'^qhalo: --stale: compare')
 
 
 if __name__ == '__main__':
     sys.exit(main([nothing_left_out_is_vanilla, threads_change_nothing, late_messages_are_hidden,
-                   ways_go_together_or_are_refused, pipeqs_is_both, a_sample_sends_its_share, skipped_blocks_are_not_sent, refusals]))
+                   ways_go_together_or_are_refused, pipeqs_is_both, a_sample_sends_its_share, skipped_blocks_are_not_sent,
+                   a_trace_has_the_times_of_the_run, refusals]))
