@@ -6,6 +6,7 @@
 #include <string.h>
 
 static _Thread_local char error_text[QH_ERROR_TEXT_BYTES];
+static _Thread_local qh_status error_status;
 
 enum { LONG_TEXT = 16384, HEAD = 256 };
 
@@ -33,7 +34,13 @@ qh_status qh_fail(qh_status st, const char *format, ...)
     if (length >= QH_ERROR_TEXT_BYTES)
         shorten(text, length);
     qh_error_set_text(text);
+    error_status = st;
     return st;
+}
+
+qh_status qh_error_status(void)
+{
+    return error_status;
 }
 
 const char *qh_error_text(void)

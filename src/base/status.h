@@ -25,6 +25,9 @@ qh_status qh_fail(qh_status st, const char *format, ...) __attribute__((format(p
  * qh_fail of this thread. */
 const char *qh_error_text(void);
 
+/* The status that this thread's last qh_fail gave; QH_OK when there was none. */
+qh_status qh_error_status(void);
+
 /* Makes text (copied) this thread's error text: how a joined thread's message is carried over. */
 void qh_error_set_text(const char *text);
 

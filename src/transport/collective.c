@@ -178,10 +178,12 @@ static qh_status allreduce(qh_collective *c, element e, char *data, int64_t n)
     QH_ASSERT(n >= 0);
     if (n == 0 || n_ranks == 1)
         return QH_OK;
+    qh_transport_use_lane(c->transport, c->rank, QH_LANE_SUMS);
     QH_TRY(st, reserve(c, (n + n_ranks - 1) / n_ranks * (int64_t)e.bytes, n_ranks));
     QH_TRY(st, reduce_slice(c, e, data, n));
     QH_TRY(st, share_sums(c, e, data, n));
 out:
+    qh_transport_use_lane(c->transport, c->rank, QH_LANE_EXCHANGE);
     return st;
 }
 

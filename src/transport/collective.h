@@ -12,7 +12,8 @@ qh_status qh_collective_new(qh_transport *t, int rank, qh_collective **out);
 void qh_collective_free(qh_collective *c);
 
 /* data[0..n-1] on every rank becomes ((x_0 + x_1) + x_2) + ... over the ranks' x, element by
- * element. All ranks call it with the same n. Each rank sums one slice, then slices are shared. */
+ * element. They travel on QH_LANE_SUMS; QH_LANE_EXCHANGE is the rank's after it. All ranks call it
+ * with the same n. Each rank sums one slice, then slices are shared. */
 qh_status qh_allreduce_float(qh_collective *c, float *data, int64_t n);
 qh_status qh_allreduce_double(qh_collective *c, double *data, int64_t n);
 

@@ -23,7 +23,7 @@ FUNCTION_LINES = 60
 CLANG_FORMAT_MAJOR = '14'
 # Words that betray a condition on an optional part; they may stand in registry files only.
 OPTIONAL = re.compile(r'^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*(?:CUDA|MPI|SIMGRID|GLPK|PROTOBUF|'
-                      r'QH_WITH_|QH_HAVE_)')
+                      r'QH_WITH_|QH_HAVE_)(?!\w*_H$)')
 REGISTRIES = ['backend.c', 'export.c', 'tradeoff.c', 'version.c']  # beside FOLDER/FOLDER.c
 
 

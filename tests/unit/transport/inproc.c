@@ -1,6 +1,6 @@
 #include "src/base/mem.h"
-#include "src/base/rng.h"
 #include "src/transport/transport.h"
+#include "tests/support/pattern.h"
 #include "tests/support/support.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* Every rank is a thread that runs `body`; its status is kept. */
-enum { MAX_RANKS = 16 };
+enum { MAX_RANKS = PATTERN_MAX_RANKS };
 
 typedef struct crew {
     qh_transport *t;
@@ -51,97 +51,13 @@ static void run_crew(crew *c)
     c->t->ops->free(c->t);
 }
 
-/* --- random patterns: both ends compute what every channel carries in every step --- */
-enum { STEPS = 30, MAX_BLOCKS = 11, MAX_BYTES = 500 };
-
-static int n_blocks(const crew *c, int step, int src, int dst)
-{
-    qh_key key = qh_rand_key(c->seed, QH_RAND_SAMPLE, (uint32_t)step, 0, 0);
-
-    return (int)qh_rand_below(key, (uint64_t)(src * MAX_RANKS + dst), MAX_BLOCKS + 1);
-}
-
-static int64_t block_bytes(const crew *c, int step, int src, int dst, int k)
-{
-    qh_key key = qh_rand_key(c->seed, QH_RAND_SAMPLE, (uint32_t)step, 1, 0);
-    uint64_t index = (uint64_t)((src * MAX_RANKS + dst) * MAX_BLOCKS + k);
-
-    return (int64_t)qh_rand_below(key, index, MAX_BYTES); /* 0 too */
-}
-
-static uint8_t block_byte(int step, int src, int dst, int k, int64_t i)
-{
-    return (uint8_t)(step * 31 + src * 7 + dst * 13 + k * 101 + i);
-}
-
-typedef struct post {
-    qh_transfer send[MAX_RANKS][MAX_BLOCKS], recv[MAX_RANKS][MAX_BLOCKS];
-    uint8_t bytes[MAX_RANKS][MAX_BLOCKS][MAX_BYTES];
-} post;
-
-static qh_status begin_sends(crew *c, int rank, int step, post *p)
-{
-    qh_status st = QH_OK;
-
-    for (int dst = 0; dst < c->n_ranks; dst++) /* the own rank as well */
-        for (int k = 0; k < n_blocks(c, step, rank, dst); k++) {
-            int64_t n = block_bytes(c, step, rank, dst, k);
-
-            for (int64_t i = 0; i < n; i++)
-                p->bytes[dst][k][i] = block_byte(step, rank, dst, k, i);
-            QH_TRY(st,
-                   c->t->ops->send_begin(c->t, rank, dst, p->bytes[dst][k], n, &p->send[dst][k]));
-        }
-out:
-    return st;
-}
-
-static qh_status take_blocks(crew *c, int rank, int step, post *p)
-{
-    qh_status st = QH_OK;
-
-    for (int src = 0; src < c->n_ranks; src++)
-        for (int k = 0; k < n_blocks(c, step, src, rank); k++)
-            QH_TRY(st, c->t->ops->recv_begin(c->t, rank, src, NULL,
-                                             block_bytes(c, step, src, rank, k), &p->recv[src][k]));
-    for (int src = c->n_ranks - 1; src >= 0; src--) {
-        int n = n_blocks(c, step, src, rank);
-
-        for (int k = 0; k < n; k++) { /* finished against the order of beginning as well */
-            qh_transfer *x = &p->recv[src][step % 2 ? n - 1 - k : k];
-            int block = (int)(x - p->recv[src]);
-
-            QH_TRY(st, c->t->ops->recv_finish(c->t, rank, x));
-            for (int64_t i = 0; i < x->bytes; i++)
-                if (((const uint8_t *)x->view)[i] != block_byte(step, src, rank, block, i))
-                    return qh_fail(QH_EINTERNAL, "step %d: %d -> %d, block %d, byte %d", step, src,
-                                   rank, block, (int)i);
-        }
-        for (int k = 0; k < n; k++)
-            c->t->ops->recv_release(c->t, rank, &p->recv[src][step % 3 ? n - 1 - k : k]);
-    }
-out:
-    return st;
-}
+/* --- random patterns --- */
 
 static qh_status random_pattern(crew *c, int rank)
 {
-    qh_status st;
-    post *p = NULL;
+    pattern p = {.t = c->t, .n_ranks = c->n_ranks, .seed = c->seed};
 
-    QH_TRY(st, QH_NEW(&p));
-    for (int step = 0; step < STEPS; step++) {
-        QH_TRY(st, begin_sends(c, rank, step, p));
-        QH_TRY(st, take_blocks(c, rank, step, p));
-        for (int dst = 0; dst < c->n_ranks; dst++)
-            for (int k = n_blocks(c, step, rank, dst) - 1; k >= 0; k--)
-                QH_TRY(st, c->t->ops->send_finish(c->t, rank, &p->send[dst][k]));
-    }
-out:
-    if (st < 0)
-        c->t->ops->abort(c->t, rank);
-    qh_mem_free(p);
-    return st;
+    return pattern_run(&p, rank);
 }
 
 static const int rank_counts[] = {1, 2, 3, 8, 16};
@@ -316,27 +232,22 @@ START_TEST(a_block_outlives_the_failure_of_its_sender_while_it_is_read)
 END_TEST
 
 /* Some rank stops in the middle of a random pattern; everyone ends, whatever the moment. */
+static qh_status out_of_patience(void *ctx, int rank, int step)
+{
+    const crew *c = ctx;
+
+    if (step == (int)(c->seed % (PATTERN_STEPS / 2)) &&
+        rank == (int)(c->seed % (uint64_t)c->n_ranks))
+        return qh_fail(QH_ERESOURCE, "out of patience");
+    return QH_OK;
+}
+
 static qh_status stop_somewhere(crew *c, int rank)
 {
-    qh_status st = QH_OK;
-    post *p = NULL;
-    int last = (int)(c->seed % (STEPS / 2));
+    pattern p = {
+        .t = c->t, .n_ranks = c->n_ranks, .seed = c->seed, .step = out_of_patience, .ctx = c};
 
-    QH_TRY(st, QH_NEW(&p));
-    for (int step = 0; step < STEPS; step++) {
-        QH_TRY(st, begin_sends(c, rank, step, p));
-        if (step == last && rank == (int)(c->seed % (uint64_t)c->n_ranks))
-            QH_TRY(st, qh_fail(QH_ERESOURCE, "out of patience"));
-        QH_TRY(st, take_blocks(c, rank, step, p));
-        for (int dst = 0; dst < c->n_ranks; dst++)
-            for (int k = 0; k < n_blocks(c, step, rank, dst); k++)
-                QH_TRY(st, c->t->ops->send_finish(c->t, rank, &p->send[dst][k]));
-    }
-out:
-    if (st < 0)
-        c->t->ops->abort(c->t, rank);
-    qh_mem_free(p);
-    return st;
+    return pattern_run(&p, rank);
 }
 
 START_TEST(a_failure_at_any_moment_stops_everyone)
