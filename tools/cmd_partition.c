@@ -7,6 +7,7 @@
 #include "src/base/mem.h"
 #include "src/base/units.h"
 #include "src/graph/dataset.h"
+#include "src/partition/part.h"
 #include "src/partition/partition.h"
 
 #include <inttypes.h>
@@ -14,8 +15,8 @@
 typedef struct partition_options {
     char *partitioner, *output;
     int64_t parts, seed;
-    int objective;
-    bool json, quiet;
+    int objective, feature_norm;
+    bool with_parts, json, quiet;
 } partition_options;
 
 static const qh_option options[] = {
@@ -29,6 +30,10 @@ static const qh_option options[] = {
      .max = 9007199254740992.0, .value = "N", .help = "of the partitioner"},
     {"output", QH_OPT_TEXT, offsetof(partition_options, output), .value = "FILE.qhp",
      .help = "keeps the parts for train --partition; -o for short"},
+    {"with-parts", QH_OPT_FLAG, offsetof(partition_options, with_parts),
+     .help = "the file also has each part's graph, features and labels: a DATASET for qhalo-mpi"},
+    {"feature-norm", QH_OPT_CHOICE, offsetof(partition_options, feature_norm),
+     .choices = "none|row|standard", .help = "how the features of the parts are scaled"},
     {"json", QH_OPT_FLAG, offsetof(partition_options, json), .help = "one JSON object on stdout"},
     {"quiet", QH_OPT_FLAG, offsetof(partition_options, quiet), .help = "no notes"},
     {0}};
@@ -100,6 +105,24 @@ static void print_text(const partition_options *o, const qh_dataset *d,
     printf("training    at least %" PRId64 " nodes a part\n", f->min_train);
 }
 
+static qh_status write_file(const partition_options *o, const qh_dataset *d, const int32_t *part,
+                            qh_partition_request r)
+{
+    char made_by[256];
+    qh_status st;
+
+    if (!o->output)
+        return QH_OK;
+    QH_TRY(st, qh_partition_made_by(o->partitioner, r, made_by, sizeof made_by));
+    if (o->with_parts)
+        st = qh_parts_write(o->output, d, (qh_feature_norm)o->feature_norm, part, r.n_parts,
+                            made_by);
+    else
+        st = qh_partition_write(o->output, d->graph, part, r.n_parts, made_by);
+out:
+    return st;
+}
+
 static qh_status make(const partition_options *o, const qh_dataset *d)
 {
     qh_partition_request r = {.n_parts = (int)o->parts,
@@ -107,16 +130,12 @@ static qh_status make(const partition_options *o, const qh_dataset *d)
                               .seed = (uint64_t)o->seed};
     qh_partition_figures f;
     int32_t *part = NULL;
-    char made_by[256];
     qh_status st;
 
     QH_TRY(st, QH_NEW_ARRAY(&part, d->graph->n_nodes));
     QH_TRY(st, qh_partition_make(d->graph, o->partitioner, r, part));
     QH_TRY(st, qh_partition_measure(d->graph, part, r.n_parts, d->split, &f));
-    if (o->output) {
-        QH_TRY(st, qh_partition_made_by(o->partitioner, r, made_by, sizeof made_by));
-        QH_TRY(st, qh_partition_write(o->output, d->graph, part, r.n_parts, made_by));
-    }
+    QH_TRY(st, write_file(o, d, part, r));
     if (o->json)
         QH_TRY(st, print_json(o, d, &f));
     else
@@ -136,8 +155,13 @@ static qh_status run(int argc, char **argv)
 
     QH_TRY(st, qh_args_read(&args, argc, argv));
     QH_TRY(st, qh_args_want(&args, "partition", 1, "DATASET"));
+    if (o.with_parts && !o.output)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--with-parts: is for -o FILE.qhp, which is missing"));
+    if (o.feature_norm && !o.with_parts)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--feature-norm: is for --with-parts, which is missing"));
     qh_console_start(o.quiet);
     QH_TRY(st, qh_dataset_open(args.operand[0], &d));
+    QH_TRY(st, qh_dataset_normalise(d, (qh_feature_norm)o.feature_norm));
     QH_TRY(st, make(&o, d));
 out:
     qh_dataset_free(d);

@@ -1,16 +1,16 @@
-#include "src/partition/partition.h"
-
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/mem.h"
+#include "src/partition/part_format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A .qhp file, little-endian (as all machines are that qhalo is built for):
  *   header (below); made_by, made_by_bytes long, padded with zeros to a multiple of 8;
- *   int32 part[n_nodes], padded likewise; uint64 checksum of all bytes before it. */
-enum { QHP_VERSION = 1, MADE_BY_MAX = 4096 };
+ *   int32 part[n_nodes], padded likewise; uint64 checksum of all bytes before it.
+ * Version 2 has parts behind that (part_format.h). */
+enum { QHP_VERSION = 1, QHP_WITH_PARTS = 2, MADE_BY_MAX = 4096 };
 
 static const char magic[8] = {'Q', 'H', 'A', 'L', 'O', 'Q', 'H', 'P'};
 
@@ -36,29 +36,37 @@ static void put(FILE *out, const void *data, int64_t bytes, uint64_t *checksum)
     *checksum = qh_hash(data, bytes, *checksum);
 }
 
-qh_status qh_partition_write(const char *path, const qh_graph *g, const int32_t *part, int n_parts,
-                             const char *made_by)
+int64_t qh_qhp_put_ids(FILE *out, const qh_graph *g, const int32_t *part, int n_parts,
+                       const char *made_by, int version)
 {
     static const char zeros[8];
-    qh_output *o = NULL;
     uint64_t checksum = 0;
     int64_t text_bytes = (int64_t)strnlen(made_by, MADE_BY_MAX);
     int64_t part_bytes = g->n_nodes * (int64_t)sizeof *part;
-    qhp_header h = {.version = QHP_VERSION,
+    qhp_header h = {.version = (uint32_t)version,
                     .made_by_bytes = (uint32_t)text_bytes,
                     .graph_hash = qh_graph_hash(g),
                     .n_nodes = g->n_nodes,
                     .n_parts = n_parts};
-    qh_status st;
 
     memcpy(h.magic, magic, sizeof magic);
+    put(out, &h, sizeof h, &checksum);
+    put(out, made_by, text_bytes, &checksum);
+    put(out, zeros, padded(text_bytes) - text_bytes, &checksum);
+    put(out, part, part_bytes, &checksum);
+    put(out, zeros, padded(part_bytes) - part_bytes, &checksum);
+    fwrite(&checksum, 1, sizeof checksum, out);
+    return (int64_t)sizeof h + padded(text_bytes) + padded(part_bytes) + (int64_t)sizeof checksum;
+}
+
+qh_status qh_partition_write(const char *path, const qh_graph *g, const int32_t *part, int n_parts,
+                             const char *made_by)
+{
+    qh_output *o = NULL;
+    qh_status st;
+
     QH_TRY(st, qh_output_open(path, &o));
-    put(qh_output_stream(o), &h, sizeof h, &checksum);
-    put(qh_output_stream(o), made_by, text_bytes, &checksum);
-    put(qh_output_stream(o), zeros, padded(text_bytes) - text_bytes, &checksum);
-    put(qh_output_stream(o), part, part_bytes, &checksum);
-    put(qh_output_stream(o), zeros, padded(part_bytes) - part_bytes, &checksum);
-    fwrite(&checksum, 1, sizeof checksum, qh_output_stream(o));
+    qh_qhp_put_ids(qh_output_stream(o), g, part, n_parts, made_by, QHP_VERSION);
     QH_TRY(st, qh_output_commit(&o));
 out:
     qh_output_abort(&o);
@@ -87,16 +95,16 @@ static qh_status check_file(const char *path, const qh_map *map, const qh_graph 
 
     if (memcmp(h->magic, magic, sizeof magic) != 0)
         return qh_fail(QH_EINPUT, "%s: no .qhp file; one written by qhalo partition", path);
-    if (h->version != QHP_VERSION)
-        return qh_fail(QH_EINPUT, "%s: .qhp version %u; this qhalo reads version %d", path,
-                       h->version, QHP_VERSION);
+    if (h->version != QHP_VERSION && h->version != QHP_WITH_PARTS)
+        return qh_fail(QH_EINPUT, "%s: .qhp version %u; this qhalo reads versions %d and %d", path,
+                       h->version, QHP_VERSION, QHP_WITH_PARTS);
     if (!(h->made_by_bytes <= MADE_BY_MAX && h->n_nodes >= 1 && h->n_nodes <= INT32_MAX &&
           h->n_parts >= 1 && h->n_parts <= h->n_nodes))
         return qh_fail(QH_EINPUT, "%s: %lld parts of %lld nodes in a damaged header; write it anew",
                        path, (long long)h->n_parts, (long long)h->n_nodes);
     wanted = (int64_t)sizeof *h + padded(h->made_by_bytes) +
              padded(h->n_nodes * (int64_t)sizeof(int32_t)) + (int64_t)sizeof checksum;
-    if (map->size != wanted)
+    if (map->size < wanted || (map->size > wanted && h->version == QHP_VERSION))
         return qh_fail(QH_EINPUT, "%s: %lld bytes where %lld belong; the file is cut or grown",
                        path, (long long)map->size, (long long)wanted);
     memcpy(&checksum, map->data + wanted - (int64_t)sizeof checksum, sizeof checksum);
