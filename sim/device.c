@@ -83,6 +83,7 @@ static qh_status work(device *d)
     QH_TRY(st, qh_team_new(c->placement->team_size[d->rank], cpu_sets, &team));
     QH_TRY(st, build(d, team, &t));
     QH_TRY(st, qh_barrier_wait(d->fleet->built, all_built, d->fleet));
+    qh_meter_begin(c->meter, d->rank);
     QH_TRY(st, qh_train(t, &d->result));
 out:
     qh_trainer_free(t);

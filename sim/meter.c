@@ -1,5 +1,6 @@
 #include "sim/meter.h"
 
+#include "sim/stopwatch.h"
 #include "sim/totals.h"
 #include "sim/traffic.h"
 #include "src/base/mem.h"
@@ -11,6 +12,7 @@ typedef struct device {
     _Alignas(QH_MEM_ALIGN) qh_record_list records; /* of the epoch at hand */
     const qh_team *team;
     int64_t cpu_ns; /* at the last record */
+    qh_stopwatch watch;
     qh_status status;
     qh_epoch_metrics metrics;
 } device;
@@ -38,6 +40,8 @@ struct qh_meter {
     qh_time fp32_coding; /* of the same messages, of all devices */
     int64_t bits_total[QH_N_WIDTHS];
     bool stop, interrupted;
+    double *wall_s; /* owned, [epochs]: NULL: not watched */
+    int64_t n_wall;
 };
 
 static int64_t cpu_now(const device *d)
@@ -63,6 +67,8 @@ static void emit(qh_sink *sink, int rank, const qh_record *r)
         copy.host_ns = now - d->cpu_ns;
         d->cpu_ns = now;
     }
+    if (m->config.watch)
+        qh_stopwatch_look(&d->watch, r->op);
     d->status = qh_record_list_add(&d->records, &copy);
 }
 
@@ -187,6 +193,16 @@ typedef struct arrival {
     bool was_last;
 } arrival;
 
+/* An epoch has taken as long as its slowest device. */
+static void note_wall(qh_meter *m, qh_epoch_row *row)
+{
+    for (int d = 0; m->wall_s && d < m->config.engine.n_devices; d++)
+        if (1e-9 * (double)m->device[d].watch.epoch_ns > row->wall_s)
+            row->wall_s = 1e-9 * (double)m->device[d].watch.epoch_ns;
+    if (m->wall_s)
+        m->wall_s[m->n_wall++] = row->wall_s;
+}
+
 static qh_status close_epoch(void *ctx)
 {
     arrival *a = ctx;
@@ -200,6 +216,7 @@ static qh_status close_epoch(void *ctx)
     p->row.metrics = *metrics;
     *m->last = p;
     m->last = &p->next;
+    note_wall(m, &p->row);
     QH_TRY(st, account(m, &p->row));
     if (m->observer.trained)
         QH_TRY(st, m->observer.trained(m->observer.ctx, metrics));
@@ -233,6 +250,36 @@ static qh_status end_epoch(qh_sink *sink, int rank, const qh_epoch_metrics *metr
     *stop = m->stop;
     if (m->config.stamp)
         d->cpu_ns = cpu_now(d);
+    qh_stopwatch_start(&d->watch);
+out:
+    return st;
+}
+
+/* --- devices elsewhere --- */
+
+qh_status qh_meter_give(qh_meter *m, int rank, const qh_record *r, int64_t n, int64_t wall_ns)
+{
+    device *d = &m->device[rank];
+    qh_status st = QH_OK;
+
+    for (int64_t i = 0; i < n; i++)
+        QH_TRY(st, qh_record_list_add(&d->records, &r[i]));
+    d->watch.epoch_ns = wall_ns;
+out:
+    return st;
+}
+
+qh_status qh_meter_close(qh_meter *m, const qh_epoch_metrics *metrics, int *stop)
+{
+    arrival a = {.meter = m};
+    qh_status st;
+
+    m->device[0].metrics = *metrics;
+    for (int i = 0; m->observer.records && i < m->config.engine.n_devices; i++)
+        QH_TRY(st, m->observer.records(m->observer.ctx, i, metrics->epoch,
+                                       m->device[i].records.item, m->device[i].records.n));
+    QH_TRY(st, close_epoch(&a));
+    *stop = m->stop;
 out:
     return st;
 }
@@ -291,6 +338,9 @@ qh_status qh_meter_finish(qh_meter *m, qh_result *r)
     for (int i = 0; i < QH_N_WIDTHS; i++)
         r->bits_messages[i] = m->bits_total[i];
     r->interrupted = m->interrupted;
+    r->wall_s = m->wall_s;
+    r->n_wall = m->n_wall;
+    m->wall_s = NULL;
     r->traffic = rows;
     r->n_traffic = m->traffic.n;
 out:
@@ -321,6 +371,8 @@ qh_status qh_meter_new(const qh_meter_config *c, qh_meter **out)
     QH_TRY(st, QH_NEW_ARRAY(&m->columns, c->n_layers));
     QH_TRY(st, QH_NEW_ARRAY(&m->bits, (int64_t)c->n_layers * 2 * QH_N_WIDTHS));
     QH_TRY(st, qh_totals_init(&m->totals, n));
+    if (c->watch)
+        QH_TRY(st, QH_NEW_ARRAY(&m->wall_s, c->epochs));
     *out = m;
     m = NULL;
 out:
@@ -346,6 +398,7 @@ void qh_meter_free(qh_meter *m)
     free_list(m->spare);
     qh_traffic_fini(&m->traffic);
     qh_totals_fini(&m->totals);
+    qh_mem_free(m->wall_s);
     qh_mem_free(m->bits);
     qh_mem_free(m->columns);
     for (int d = 0; m->device && d < m->config.engine.n_devices; d++)
@@ -370,6 +423,11 @@ void qh_meter_set_team(qh_meter *m, int rank, const qh_team *team)
 {
     m->device[rank].team = team;
     m->device[rank].cpu_ns = m->config.stamp ? cpu_now(&m->device[rank]) : 0;
+}
+
+void qh_meter_begin(qh_meter *m, int rank)
+{
+    qh_stopwatch_start(&m->device[rank].watch);
 }
 
 void qh_meter_break(qh_meter *m)

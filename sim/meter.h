@@ -18,6 +18,7 @@ typedef struct qh_meter_config {
     int n_layers;
     int64_t epochs; /* planned */
     bool stamp;
+    bool watch; /* measure how long each epoch takes by the wall clock */
 } qh_meter_config;
 
 qh_status qh_meter_new(const qh_meter_config *c, qh_meter **out);
@@ -29,6 +30,15 @@ qh_sink *qh_meter_sink(qh_meter *m);
  * whose helpers work for it (NULL: none). */
 void qh_meter_set_columns(qh_meter *m, int layer, int64_t n_cols);
 void qh_meter_set_team(qh_meter *m, int device, const qh_team *team);
+
+/* By each device's own thread, when all begin: the wall clock of epoch 0 runs from here. */
+void qh_meter_begin(qh_meter *m, int device);
+
+/* Where devices are not threads here: the records of an epoch of one (it took wall_ns, 0: not
+ * measured), then the end of the epoch of all, whose metrics are the same everywhere. *stop as of
+ * qh_sink's end_epoch. One thread. */
+qh_status qh_meter_give(qh_meter *m, int device, const qh_record *r, int64_t n, int64_t wall_ns);
+qh_status qh_meter_close(qh_meter *m, const qh_epoch_metrics *metrics, int *stop);
 
 /* A device failed: wakes all who wait for the end of an epoch, with QH_EINTERRUPT. */
 void qh_meter_break(qh_meter *m);

@@ -89,7 +89,8 @@ qh_status qh_settings_recipe(qh_settings *s, const char *where, const char *reci
 /* Per epoch, means over devices, as epochs.csv has it. */
 typedef struct qh_epoch_row {
     qh_epoch_metrics metrics;
-    qh_time sim; /* duration: from the end of the epoch before to the end of this one */
+    double wall_s; /* measured, of the slowest device; 0: not measured */
+    qh_time sim;   /* duration: from the end of the epoch before to the end of this one */
     double compute_s, comm_s, exposed_comm_s, quant_s; /* mean over devices */
     int64_t bytes, messages, floats; /* floats: numbers that the messages stand for */
     double mean_bits;
@@ -124,8 +125,10 @@ typedef struct qh_result {
     int64_t n_traffic;
     qh_link_load *links; /* owned: those that carried something, hottest first */
     int64_t n_links;
-    int senders; /* the most that send to one device in one layer and direction */
-    bool shares; /* the network makes what meets slower, or exchanges go in rounds */
+    int senders;    /* the most that send to one device in one layer and direction */
+    bool shares;    /* the network makes what meets slower, or exchanges go in rounds */
+    double *wall_s; /* owned, [n_wall]: measured seconds of each epoch; NULL: not measured */
+    int64_t n_wall;
     double wall_seconds, cpu_seconds;
     int64_t peak_rss_bytes;
     int cores;
@@ -164,6 +167,14 @@ typedef struct qh_observer {
 qh_status qh_scenario_run(const qh_settings *s, const qh_dataset *dataset, const qh_observer *o,
                           qh_result *out);
 void qh_result_fini(qh_result *r);
+
+/* Measured seconds of epochs, the first left out where there are others (connections are made and
+ * memory is touched in it). False: nothing was measured. */
+typedef struct qh_measured {
+    int64_t n;
+    double median, min, max;
+} qh_measured;
+bool qh_result_measured(const qh_result *r, qh_measured *out);
 
 /* The rate of a device's link below which what is sent less than fp32 takes longer to send than the
  * codec and the choice of widths take longer than packing fp32 rows, both an epoch:

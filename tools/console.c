@@ -14,7 +14,7 @@
 enum { BAR_WIDTH = 24, TEXT_BYTES = 2048, FRAME_MS = 100, REMEMBERED = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_quiet, bar_shown;
+static bool is_quiet, is_silent, bar_shown;
 static struct timespec last_frame;
 static uint64_t told[REMEMBERED]; /* hashes of lines, the oldest overwritten */
 static int64_t n_told;
@@ -59,7 +59,7 @@ static void print_line(const char *before, const char *text)
 static void take_log(qh_log_level level, const char *text, void *ctx)
 {
     (void)ctx;
-    if (is_old(text))
+    if (is_silent || is_old(text))
         return;
     if (level == QH_LOG_WARNING)
         print_line("qhalo: warning: ", text);
@@ -69,8 +69,13 @@ static void take_log(qh_log_level level, const char *text, void *ctx)
 
 void qh_console_start(bool quiet)
 {
-    is_quiet = quiet;
+    is_quiet = quiet || is_silent;
     qh_log_set_sink(take_log, NULL);
+}
+
+void qh_console_silence(void)
+{
+    is_silent = is_quiet = true;
 }
 
 void qh_console_note(const char *format, ...)

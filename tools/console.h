@@ -8,6 +8,9 @@
  * The bar shows on a terminal only. May be called again, once --quiet is known. */
 void qh_console_start(bool quiet);
 
+/* Nothing but errors from now on: another process speaks. */
+void qh_console_silence(void);
+
 /* One line to stderr, unless quiet. */
 void qh_console_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -198,7 +198,7 @@ static qh_status open_outputs(const qh_run_output *to, const char *dataset, watc
     qh_status st = QH_OK;
 
     if (to->folder)
-        QH_TRY(st, qh_runfolder_open(to->folder, &w->folder));
+        QH_TRY(st, qh_runfolder_open(to->folder, to->measured, &w->folder));
     if (!to->trace)
         return QH_OK;
     QH_TRY(st,
@@ -251,7 +251,7 @@ qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dat
     qh_status st, ran;
 
     QH_TRY(st, open_outputs(to, dataset, &w, &o));
-    ran = qh_scenario_run(s, d, &o, &r);
+    ran = to->run ? to->run(to->ctx, s, d, &o, &r) : qh_scenario_run(s, d, &o, &r);
     qh_console_clear();
     if (ran < 0 && !r.interrupted) {
         st = ran;

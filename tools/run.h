@@ -53,6 +53,11 @@ typedef struct qh_run_output {
     const char *folder; /* a run folder */
     const char *trace;  /* a .qht file */
     bool payload;       /* with its bit-width tables */
+    bool measured;      /* epochs are also timed by the wall clock */
+    /* Runs s on d and watches it with o; NULL: qh_scenario_run. */
+    qh_status (*run)(void *ctx, const qh_settings *s, const qh_dataset *d, const qh_observer *o,
+                     qh_result *out);
+    void *ctx;
 } qh_run_output;
 
 /* Runs s on d with progress on the console. dataset is the name that the user gave. After

@@ -15,6 +15,7 @@
 struct qh_runfolder {
     char *path;      /* owned */
     FILE *epochs;    /* owned */
+    bool measured;   /* epochs.csv has measured times as well */
     qh_output *bits; /* owned */
 };
 
@@ -76,9 +77,9 @@ static qh_status open_epochs(qh_runfolder *f)
     f->epochs = fopen(path, "we");
     if (!f->epochs ||
         fputs("epoch,loss,train_metric,val_metric,test_metric,sim_s,compute_s,comm_s,"
-              "exposed_comm_s,quant_s,bytes,messages,mean_bits,rate,floats\n",
+              "exposed_comm_s,quant_s,bytes,messages,mean_bits,rate,floats",
               f->epochs) < 0 ||
-        fflush(f->epochs) != 0)
+        fputs(f->measured ? ",measured_s\n" : "\n", f->epochs) < 0 || fflush(f->epochs) != 0)
         st = epochs_failed(f);
 out:
     qh_mem_free(path);
@@ -120,12 +121,13 @@ qh_status qh_runfolder_check(const char *path)
     return QH_OK;
 }
 
-qh_status qh_runfolder_open(const char *path, qh_runfolder **out)
+qh_status qh_runfolder_open(const char *path, bool measured, qh_runfolder **out)
 {
     qh_runfolder *f = NULL;
     qh_status st;
 
     QH_TRY(st, QH_NEW(&f));
+    f->measured = measured;
     QH_TRY(st, qh_mem_strdup(path, &f->path));
     QH_TRY(st, qh_make_folder(path));
     QH_TRY(st, open_epochs(f));
@@ -175,7 +177,10 @@ qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row)
     fprintf(f->epochs, ",%" PRId64 ",%" PRId64, row->bytes, row->messages);
     field(row->mean_bits, f->epochs);
     field(m->rate, f->epochs);
-    fprintf(f->epochs, ",%" PRId64 "\n", row->floats);
+    fprintf(f->epochs, ",%" PRId64, row->floats);
+    if (f->measured)
+        field(row->wall_s, f->epochs);
+    fputc('\n', f->epochs);
     return fflush(f->epochs) == 0 ? QH_OK : epochs_failed(f);
 }
 

@@ -17,7 +17,7 @@ typedef struct qh_runfolder qh_runfolder;
  * stopped one left) are fine. QH_EUSAGE. */
 qh_status qh_runfolder_check(const char *path);
 
-qh_status qh_runfolder_open(const char *path, qh_runfolder **out);
+qh_status qh_runfolder_open(const char *path, bool measured, qh_runfolder **out);
 
 qh_status qh_runfolder_epoch(qh_runfolder *f, const qh_epoch_row *row);
 qh_status qh_runfolder_bits(qh_runfolder *f, int32_t epoch, int layer, int direction, int width,

@@ -93,6 +93,19 @@ static json_t *pays_json(const qh_settings *s, const qh_result *r)
     return isnan(below) ? json_null() : json_boolean(r->net_bytes_per_s < below);
 }
 
+/* By the wall clock. */
+static json_t *measured_json(const qh_result *r)
+{
+    qh_measured m;
+
+    if (!qh_result_measured(r, &m))
+        return json_null();
+    return json_pack("{s:I,s:o,s:o,s:o,s:o}", "epochs", (json_int_t)m.n, "seconds_per_epoch",
+                     qh_json_real(m.median), "min", qh_json_real(m.min), "max", qh_json_real(m.max),
+                     "over_simulated",
+                     qh_json_real(m.median / per_epoch(qh_seconds(r->sim_end), r)));
+}
+
 json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_result *r)
 {
     double seconds = qh_seconds(r->sim_end);
@@ -110,17 +123,17 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
                        qh_json_real(r->train.metric[QH_SPLIT_VALIDATION]), "test_metric",
                        qh_json_real(r->train.metric[QH_SPLIT_TEST]), "final_loss",
                        qh_json_real(r->train.final_loss));
-    cost = json_pack("{s:o,s:o,s:o,s:I,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}",
-                     "sim_seconds", qh_json_real(seconds), "sim_seconds_per_epoch",
-                     qh_json_real(per_epoch(seconds, r)), "breakdown", qh_breakdown_json(&r->mean),
-                     "bytes_sent", (json_int_t)r->bytes_sent, "bytes_per_epoch",
-                     qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
-                     (json_int_t)r->messages, "floats_sent", (json_int_t)r->floats_sent,
-                     "compression", qh_json_real(compression(r)), "bits_histogram", bits_json(r),
-                     "assignment", assignment_json(&r->train.assign), "break_even_bytes_per_s",
-                     qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r),
-                     "links", links_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
-                     "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
+    cost = json_pack(
+        "{s:o,s:o,s:o,s:I,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:s}", "sim_seconds",
+        qh_json_real(seconds), "sim_seconds_per_epoch", qh_json_real(per_epoch(seconds, r)),
+        "breakdown", qh_breakdown_json(&r->mean), "bytes_sent", (json_int_t)r->bytes_sent,
+        "bytes_per_epoch", qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
+        (json_int_t)r->messages, "floats_sent", (json_int_t)r->floats_sent, "compression",
+        qh_json_real(compression(r)), "bits_histogram", bits_json(r), "assignment",
+        assignment_json(&r->train.assign), "break_even_bytes_per_s",
+        qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r), "links",
+        links_json(r), "measured", measured_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
+        "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
     if (!all || !learnt || !cost || json_object_update(all, learnt) != 0 ||
         json_object_update(all, cost) != 0) {
         json_decref(all);
@@ -130,6 +143,8 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
     json_decref(cost);
     return all;
 }
+
+/* --- in words --- */
 
 /* "81.52 %", or "-" where there is no such node. */
 static const char *percent(double share, char *buf, size_t room)
@@ -181,6 +196,18 @@ static void print_links(const qh_result *r, FILE *out)
         fputc('\n', out);
 }
 
+static void print_measured(const qh_result *r, FILE *out)
+{
+    char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
+    double predicted = per_epoch(qh_seconds(r->sim_end), r);
+    qh_measured m;
+
+    if (qh_result_measured(r, &m))
+        fprintf(out, "measured    %s an epoch (median; %s to %s), %+.1f %% of what is simulated\n",
+                qh_print_seconds(m.median, a), qh_print_seconds(m.min, b),
+                qh_print_seconds(m.max, c), 100 * (m.median / predicted - 1));
+}
+
 static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
 {
     char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
@@ -188,6 +215,7 @@ static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
 
     fprintf(out, "simulated   %s, %s an epoch\n", qh_print_seconds(seconds, a),
             qh_print_seconds(per_epoch(seconds, r), b));
+    print_measured(r, out);
     fprintf(out, "sent        %s, %s an epoch in %" PRId64 " messages",
             qh_print_bytes((double)r->bytes_sent, a),
             qh_print_bytes(per_epoch((double)r->bytes_sent, r), b),

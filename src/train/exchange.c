@@ -282,7 +282,7 @@ static qh_status decode_kept(qh_exchange *x)
 {
     qh_status st = QH_OK;
 
-    if (x->dataset->sparse)
+    if (x->features->sparse)
         qh_model_put_begin(x->model);
     for (int p = 0; p < x->plan->n_ranks; p++) {
         qh_channel c = qh_channel_kept(x, 0, QH_FORWARD, p);
@@ -342,7 +342,7 @@ static qh_status make_room(qh_exchange *x)
     const qh_train_settings *s = x->settings;
     qh_status st = QH_OK;
 
-    if (x->raw_features && x->dataset->sparse && !x->room_made &&
+    if (x->raw_features && x->features->sparse && !x->room_made &&
         (s->codec.ops->takes_ratio || s->relax.stale > 0))
         QH_TRY(st, qh_exchange_read_features(x));
     x->room_made = true;
@@ -363,7 +363,7 @@ static qh_status finish(qh_exchange *x, int32_t epoch, int layer, qh_direction d
     } else {
         if (features && !moved(x, layer, dir))
             QH_TRY(st, know_features(x));
-        else if (features && x->dataset->sparse)
+        else if (features && x->features->sparse)
             qh_model_put_begin(x->model);
         QH_TRY(st, finish_blocks(x, codec, epoch, layer, dir));
     }
@@ -398,9 +398,11 @@ qh_status qh_exchange_exact(qh_exchange *x, int layer)
     if (layer == 0 && x->raw_features) {
         QH_TRY(st, know_features(x));
     } else {
+        qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_OTHER);
         QH_TRY(st, begin(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
         QH_TRY(st, finish_blocks(x, &x->exact, x->exec->epoch, layer, QH_FORWARD));
     }
 out:
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_EXCHANGE);
     return st;
 }

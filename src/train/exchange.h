@@ -5,18 +5,18 @@
 #ifndef QH_TRAIN_EXCHANGE_H
 #define QH_TRAIN_EXCHANGE_H
 
-#include "src/graph/dataset.h"
 #include "src/model/model.h"
 #include "src/partition/halo.h"
+#include "src/train/local.h"
 #include "src/train/settings.h"
 #include "src/transport/transport.h"
 
 typedef struct qh_exchange qh_exchange; /* buffers and width tables of one rank */
 
 /* All arguments are borrowed and outlive it; the dense input's halo rows (layer 0 of in the model's
- * message) are filled from the data set where that is what would travel. Everything is allocated
+ * message) are filled from f where that is what would travel. Everything is allocated
  * here. QH_EUSAGE: more rows than a block may have. QH_ERESOURCE. */
-qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const qh_halo *plan,
+qh_status qh_exchange_new(const qh_train_settings *s, const qh_features *f, const qh_halo *plan,
                           qh_transport *t, qh_model *m, qh_exec *exec, qh_exchange **out);
 
 /* Blocks sent stand in its buffers until they are taken: first qh_exchange_drain, or the

@@ -320,6 +320,7 @@ qh_status qh_exchange_assign(qh_exchange *x, int32_t epoch)
 
     if (!a)
         return QH_OK;
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_TABLES);
     if (!a->told) {
         QH_TRY(st, qh_trace_tell_betas(x));
         QH_TRY(st, tell_counts(x));
@@ -329,5 +330,6 @@ qh_status qh_exchange_assign(qh_exchange *x, int32_t epoch)
         QH_TRY(st, choose(x));
     }
 out:
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_EXCHANGE);
     return st;
 }

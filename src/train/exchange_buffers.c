@@ -28,7 +28,7 @@ static int64_t max_of(int64_t a, int64_t b)
 static qh_status new_scratch(qh_exchange *x)
 {
     int team = qh_team_size(x->exec->team);
-    int64_t widest = x->dataset->n_features;
+    int64_t widest = x->features->n_cols;
 
     for (int l = 0; l < qh_model_n_layers(x->model); l++)
         widest = max_of(widest, qh_model_message_cols(x->model, l));
@@ -72,7 +72,7 @@ static qh_status check_sizes(const qh_halo *plan)
     return QH_OK;
 }
 
-qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const qh_halo *plan,
+qh_status qh_exchange_new(const qh_train_settings *s, const qh_features *f, const qh_halo *plan,
                           qh_transport *t, qh_model *m, qh_exec *exec, qh_exchange **out)
 {
     const qh_codec_ops *codec = s->codec.ops;
@@ -82,11 +82,11 @@ qh_status qh_exchange_new(const qh_train_settings *s, const qh_dataset *d, const
     QH_TRY(st, check_sizes(plan));
     QH_TRY(st, QH_NEW(&x));
     *x = (qh_exchange){
-        .settings = s, .dataset = d, .plan = plan, .transport = t, .model = m, .exec = exec};
+        .settings = s, .features = f, .plan = plan, .transport = t, .model = m, .exec = exec};
     QH_TRY(st, qh_codec_init("fp32", QH_PARAMS_FP32, exec->kernels, &x->exact));
     x->raw_features = !qh_model_has_gradient(m, 0);
     x->same_features = x->raw_features && codec->lossless && s->model.input_dropout == 0;
-    x->known_features = x->same_features && !s->host_times;
+    x->known_features = x->same_features && !s->host_times && !s->all_moves;
     QH_TRY(st, list_boundary(x));
     QH_TRY(st, qh_exchange_rates_new(x));
     QH_TRY(st, qh_exchange_residual_new(x));

@@ -44,7 +44,7 @@ typedef struct qh_mask qh_mask;
 
 struct qh_exchange {
     const qh_train_settings *settings;
-    const qh_dataset *dataset;
+    const qh_features *features;
     const qh_halo *plan;
     qh_transport *transport;
     qh_model *model;

@@ -21,7 +21,7 @@ int64_t qh_piece_rows(int64_t n_cols)
 
 static bool is_sparse(const qh_channel *c)
 {
-    return c->layer == 0 && c->dir == QH_FORWARD && c->x->dataset->sparse;
+    return c->layer == 0 && c->dir == QH_FORWARD && c->x->features->sparse;
 }
 
 static qh_rows piece_rows(const job *j, int64_t item)

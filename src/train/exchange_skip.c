@@ -193,6 +193,7 @@ qh_status qh_exchange_skips_tell(qh_exchange *x, int32_t epoch, int layer, qh_di
 {
     qh_status st = QH_OK;
 
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_TABLES);
     for (int p = 0; p < x->plan->n_ranks; p++) {
         qh_channel c = qh_channel_at(x, &x->settings->codec, epoch, layer, dir, true, p);
 
@@ -206,6 +207,7 @@ qh_status qh_exchange_skips_tell(qh_exchange *x, int32_t epoch, int layer, qh_di
             QH_TRY(st, learn(&c));
     }
 out:
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_EXCHANGE);
     return st;
 }
 

@@ -42,12 +42,12 @@ static bool is_moved(const qh_exchange *x, const qh_codec *codec, int layer, qh_
     return !(features && x->known_features) && qh_exchange_travels(x, codec, 0, layer, dir);
 }
 
-/* Raises room[p] to what a layer and direction may send there. */
+/* Raises room[p] to what a layer and direction may send there, or bring from there. */
 static void want_room(qh_exchange *x, const qh_codec *codec, int layer, qh_direction dir,
-                      int64_t *room)
+                      bool sending, int64_t *room)
 {
     for (int p = 0; p < x->plan->n_ranks && is_moved(x, codec, layer, dir); p++) {
-        qh_channel c = qh_channel_at(x, codec, 0, layer, dir, true, p);
+        qh_channel c = qh_channel_at(x, codec, 0, layer, dir, sending, p);
         int64_t bytes = (qh_channel_most_bytes(&c) + ALIGN - 1) / ALIGN * ALIGN;
 
         if (bytes > room[p])
@@ -55,8 +55,8 @@ static void want_room(qh_exchange *x, const qh_codec *codec, int layer, qh_direc
     }
 }
 
-/* Room for the blocks of slot i; number is that of want_room's kinds which share it. */
-static void size_slot(qh_exchange *x, int64_t i, int64_t *room)
+/* Room for the blocks of slot i. */
+static void size_slot(qh_exchange *x, int64_t i, bool sending, int64_t *room)
 {
     bool all = lag(x) == 0, is_exact = all || i == x->n_slots - 1;
 
@@ -65,10 +65,28 @@ static void size_slot(qh_exchange *x, int64_t i, int64_t *room)
         qh_direction dir = (qh_direction)(kind % 2);
 
         if (all || (!is_exact && i % n_pairs(x) == kind))
-            want_room(x, &x->settings->codec, layer, dir, room);
+            want_room(x, &x->settings->codec, layer, dir, sending, room);
         if (is_exact)
-            want_room(x, &x->exact, layer, dir, room);
+            want_room(x, &x->exact, layer, dir, sending, room);
     }
+}
+
+/* A transport that cannot show the sender's bytes makes room for those that come. */
+static qh_status expect_blocks(qh_exchange *x, int64_t slot, int64_t *room)
+{
+    const qh_transport_ops *t = x->transport->ops;
+    qh_status st = QH_OK;
+
+    if (!t->expect)
+        return QH_OK;
+    for (int p = 0; p < x->plan->n_ranks; p++)
+        room[p] = 0;
+    size_slot(x, slot, false, room);
+    for (int p = 0; p < x->plan->n_ranks; p++)
+        if (room[p] > 0)
+            QH_TRY(st, t->expect(x->transport, x->plan->rank, room[p]));
+out:
+    return st;
 }
 
 static qh_status new_slot(int n_ranks, qh_slot *s)
@@ -113,10 +131,11 @@ qh_status qh_exchange_slots_new(qh_exchange *x)
         QH_TRY(st, new_slot(n_ranks, &x->slot[i]));
         for (int p = 0; p < n_ranks; p++)
             room[p] = 0;
-        size_slot(x, i, room);
+        size_slot(x, i, true, room);
         x->slot[i].wire_at[0] = end;
         for (int p = 0; p < n_ranks; p++)
             x->slot[i].wire_at[p + 1] = end += room[p];
+        QH_TRY(st, expect_blocks(x, i, room));
     }
     QH_TRY(st, QH_NEW_ARRAY(&x->wire, end));
     QH_TRY(st, reserve_channels(x));

@@ -150,6 +150,7 @@ qh_status qh_exchange_widths_tell(qh_exchange *x, int32_t epoch, int layer, qh_d
     qh_transfer in;
     qh_status st;
 
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_TABLES);
     QH_TRY(st, send_tables(x, layer, dir));
     for (int p = 0; p < x->plan->n_ranks; p++) {
         qh_channel c = channel(x, epoch, layer, dir, false, p);
@@ -164,5 +165,6 @@ qh_status qh_exchange_widths_tell(qh_exchange *x, int32_t epoch, int layer, qh_d
         t->recv_release(x->transport, x->plan->rank, &in);
     }
 out:
+    qh_transport_use_lane(x->transport, x->plan->rank, QH_LANE_EXCHANGE);
     return st;
 }

@@ -77,6 +77,7 @@ typedef struct qh_train_settings {
      * rows that the receiver could read in the data set itself (lossless codec, no input dropout),
      * which are charged either way, are really moved. Results and records are the same. */
     bool host_times;
+    bool all_moves; /* the same rows are really moved: the network is a real one */
 } qh_train_settings;
 
 #endif

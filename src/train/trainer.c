@@ -40,6 +40,16 @@ static qh_rows chunk_rows(int64_t chunk, int64_t n_rows)
 
 /* --- building --- */
 
+static qh_status build_local(qh_trainer *t)
+{
+    const qh_rank_context *c = &t->context;
+    bool self_loops = qh_model_self_loops(c->settings->model.name);
+
+    if (c->part)
+        return qh_local_of_part(c->part, self_loops, &t->local);
+    return qh_local_init(c->dataset, c->layout, c->rank, self_loops, &t->local);
+}
+
 static qh_status build_model(qh_trainer *t)
 {
     qh_model_graph g = qh_plan_graph(t->local.plan);
@@ -62,11 +72,10 @@ qh_status qh_trainer_new(const qh_rank_context *c, qh_trainer **out)
                         .separate = s->host_times};
     t->strategy = qh_strategy_find(s->strategy);
     QH_ASSERT(t->strategy && "settings name a known strategy");
-    QH_TRY(st, qh_local_init(c->dataset, c->layout, c->rank, qh_model_self_loops(s->model.name),
-                             &t->local));
+    QH_TRY(st, build_local(t));
     QH_TRY(st, build_model(t));
-    QH_TRY(st, qh_exchange_new(s, c->dataset, t->local.plan, c->transport, t->model, &t->exec,
-                               &t->exchange));
+    QH_TRY(st, qh_exchange_new(s, &t->local.features, t->local.plan, c->transport, t->model,
+                               &t->exec, &t->exchange));
     QH_TRY(st, qh_boundary_init(s, t->local.plan, t->model, t->exchange, &t->exec, &t->boundary));
     QH_TRY(st, qh_collective_new(c->transport, c->rank, &t->collective));
     QH_TRY(st, QH_NEW_ARRAY(&t->chunk_loss, n_chunks(t->local.n_train)));
@@ -267,7 +276,7 @@ qh_status qh_trainer_evaluate(qh_trainer *t, double metric[4])
     for (int64_t i = 0; i < n; i++)
         qh_counts_merge(&t->chunk_counts[i], &sum);
     QH_TRY(st, reduce_counts(t, &sum));
-    qh_counts_metric(&sum, t->local.n_of_split, t->context.dataset->multilabel, metric);
+    qh_counts_metric(&sum, t->local.n_of_split, t->local.multilabel, metric);
 out:
     t->exec.sink = sink;
     return st;

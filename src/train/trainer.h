@@ -15,6 +15,7 @@ typedef struct qh_rank_context {
     const qh_train_settings *settings;
     const qh_dataset *dataset; /* read-only, shared */
     const qh_layout *layout;   /* read-only, shared */
+    const qh_part *part;       /* in place of the two above, where a rank has its part alone */
     int rank;
     qh_transport *transport;
     qh_team *team; /* NULL: one thread */

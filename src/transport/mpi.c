@@ -21,6 +21,14 @@ static qh_mpi *of(qh_transport *face)
     return (qh_mpi *)face;
 }
 
+static int64_t cpu_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static qh_status mpi_failed(int code, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -143,6 +151,7 @@ static qh_status interrupted(const qh_mpi *m)
 /* Under the lock, which is given away in the pauses. */
 static qh_status wait_for(qh_mpi *m, int32_t block)
 {
+    int64_t cpu = cpu_now();
     qh_status st = QH_OK;
 
     m->waiting = true;
@@ -160,6 +169,7 @@ static qh_status wait_for(qh_mpi *m, int32_t block)
     }
 out:
     m->waiting = false;
+    m->cpu_ns += cpu_now() - cpu;
     return st;
 }
 
@@ -213,6 +223,7 @@ out:
 
 static qh_status begin(qh_mpi *m, qh_mpi_block b, char *data, qh_transfer *out)
 {
+    int64_t cpu = cpu_now();
     int32_t block = -1;
     qh_status st = QH_OK;
 
@@ -230,6 +241,7 @@ static qh_status begin(qh_mpi *m, qh_mpi_block b, char *data, qh_transfer *out)
         (qh_transfer){.peer = b.peer, .bytes = b.bytes, .buffer = data, .ticket = (uint64_t)block};
 out:
     pthread_mutex_unlock(&m->lock);
+    m->cpu_ns += cpu_now() - cpu;
     return st;
 }
 
@@ -317,6 +329,12 @@ static void abort_all(qh_transport *face, int rank)
     pthread_mutex_unlock(&m->lock);
 }
 
+static int64_t cpu_ns(qh_transport *face, int rank)
+{
+    (void)rank;
+    return of(face)->cpu_ns;
+}
+
 /* --- life --- */
 
 static void free_memory(qh_mpi *m)
@@ -361,6 +379,7 @@ static const qh_transport_ops mpi_ops = {
     .reserve = reserve,
     .expect = expect,
     .use_lane = use_lane,
+    .cpu_ns = cpu_ns,
     .abort = abort_all,
     .free = mpi_free,
 };
@@ -368,7 +387,8 @@ static const qh_transport_ops mpi_ops = {
 /* Communicators have names so that a tool which listens to MPI can tell what is charged. */
 static qh_status new_lanes(qh_mpi *m)
 {
-    static const char *const names[QH_N_LANES] = {"qhalo exchange", "qhalo sums", "qhalo other"};
+    static const char *const names[QH_N_LANES] = {"qhalo exchange", "qhalo tables", "qhalo sums",
+                                                  "qhalo other"};
 
     for (int i = 0; i < QH_N_LANES; i++) {
         int code = MPI_Comm_dup(MPI_COMM_WORLD, &m->comm[i]);

@@ -43,6 +43,7 @@ typedef struct qh_mpi {
     int rank;
     MPI_Comm comm[QH_N_LANES], notices;
     qh_lane lane;
+    int64_t cpu_ns; /* that the calls of the rank's thread have taken */
     pthread_mutex_t lock;
     /* Requests 1 .. n_requests - 1 are pieces; request 0 waits for a notice. */
     MPI_Request *request; /* owned, [capacity] */

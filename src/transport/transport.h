@@ -14,7 +14,8 @@ typedef struct qh_transport qh_transport;
 /* What a block is for. Each lane of a channel keeps its own order, and both ends use the same lane
  * for the same block, so that what is charged can be told from what is not. */
 typedef enum qh_lane {
-    QH_LANE_EXCHANGE, /* charged as records say; where a rank begins */
+    QH_LANE_EXCHANGE, /* blocks, charged as records say; where a rank begins */
+    QH_LANE_TABLES,   /* what tells of blocks, and how widths are chosen; charged as well */
     QH_LANE_SUMS,     /* collectives */
     QH_LANE_OTHER,    /* evaluation, records on their way to rank 0 */
     QH_N_LANES
@@ -51,6 +52,9 @@ typedef struct qh_transport_ops {
     qh_status (*expect)(qh_transport *t, int rank, int64_t most_bytes);
     /* What rank begins from now on goes on that lane. NULL: all lanes are one. */
     void (*use_lane)(qh_transport *t, int rank, qh_lane lane);
+    /* CPU time that the calls of rank have taken so far, in nanoseconds, for who measures what the
+     * rank itself takes. NULL: next to none. */
+    int64_t (*cpu_ns)(qh_transport *t, int rank);
     /* Wakes every rank that waits, now and later, with QH_EINTERRUPT: this rank failed. */
     void (*abort)(qh_transport *t, int rank);
     void (*free)(qh_transport *t);

@@ -21,7 +21,7 @@ SUMMARY = {
     'sim_seconds_per_epoch': float, 'breakdown': dict, 'bytes_sent': int, 'bytes_per_epoch': float,
     'messages': int, 'floats_sent': int, 'compression': float, 'bits_histogram': dict,
     'assignment': type(None), 'break_even_bytes_per_s': type(None), 'compression_pays': type(None),
-    'links': list, 'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
+    'links': list, 'measured': type(None), 'wall_seconds': float, 'peak_rss_bytes': int, 'digest': str}
 PARTS = {
     'dataset': ['name', 'nodes', 'edges', 'features', 'classes', 'multilabel'],
     'partition': ['method', 'edge_cut', 'halo_nodes', 'max_inner', 'min_inner'],

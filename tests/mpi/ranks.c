@@ -200,8 +200,6 @@ out:
         if (qh_mpi_rank(t) == 0)
             printf("passed\n");
         fflush(stdout);
-        t->ops->free(t);
-        t = NULL;
     }
     qh_mpi_leave(t, st);
 }
