@@ -5,7 +5,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 packages_build=(gcc libc6-dev meson ninja-build pkg-config python3 libhwloc-dev
-    libopenblas-serial-dev libzstd-dev libmetis-dev libjansson-dev libfyaml-dev librandom123-dev
+    libopenblas-pthread-dev libzstd-dev libmetis-dev libjansson-dev libfyaml-dev librandom123-dev
     libxxhash-dev check)
 packages_mpi=(openmpi-bin libopenmpi-dev)
 packages_pictures=(gnuplot-nox)

@@ -39,6 +39,7 @@ void qh_version_print(FILE *out)
 {
     fprintf(out, "qhalo %s\n", qh_version);
     fprintf(out, "kernels: ref, fast (%s)\n", qh_kernels_isa());
+    fprintf(out, "products: %s\n", qh_kernels_blas());
     for (size_t i = 0; i < QH_COUNT(optional); i++)
         fprintf(out, "%s: %s (%s)\n", optional[i].name, optional[i].built_in ? "yes" : "no",
                 optional[i].what);
@@ -49,8 +50,8 @@ void qh_version_print(FILE *out)
 
 json_t *qh_version_json(void)
 {
-    json_t *o = json_pack("{s:s,s:s,s:s}", "qhalo", qh_version, "compiler", compiler(), "isa",
-                          qh_kernels_isa());
+    json_t *o = json_pack("{s:s,s:s,s:s,s:s}", "qhalo", qh_version, "compiler", compiler(), "isa",
+                          qh_kernels_isa(), "blas", qh_kernels_blas());
     int bad = !o;
 
     for (size_t i = 0; i < QH_COUNT(libraries) && !bad; i++)

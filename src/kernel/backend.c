@@ -1,6 +1,7 @@
 #include "src/kernel/backend.h"
 
 #include "src/kernel/fast/cut.h"
+#include "src/kernel/fast/gemm.h"
 #include "src/kernel/fast/isa.h"
 #include "src/kernel/ref/ref.h"
 
@@ -28,6 +29,11 @@ static const qh_isa *best(void)
 const char *qh_kernels_isa(void)
 {
     return best()->name;
+}
+
+const char *qh_kernels_blas(void)
+{
+    return qh_fast_gemm_library();
 }
 
 const qh_kernels *qh_kernels_find(const char *name)

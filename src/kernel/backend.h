@@ -136,6 +136,8 @@ typedef struct qh_kernels {
 const qh_kernels *qh_kernels_find(const char *name);
 /* The instruction set that "fast" uses here: "x86-64-v4", "x86-64-v3", "generic". */
 const char *qh_kernels_isa(void);
+/* The library that "fast" multiplies with, in its own words: name, version, flavour, CPU. */
+const char *qh_kernels_blas(void);
 /* Every table that runs on this CPU, for tests: 0 is ref, then fast for each instruction set; NULL
  * past the last. */
 const qh_kernels *qh_kernels_list(int index);

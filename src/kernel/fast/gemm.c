@@ -9,10 +9,15 @@
 
 /* Every device calls from its own thread, so the library must not start others. With a flavour that
  * has threads this makes it run in the caller, whatever OPENBLAS_NUM_THREADS says; in that mode
- * calls may overlap. */
+ * calls may overlap. The sequential flavour, unless built with USE_LOCKING (Debian's is not), hands
+ * one buffer to two callers and returns garbage (OpenBLAS issues 1755, 2126): its products take
+ * turns. Whether a build has the locks cannot be asked. */
+static bool takes_turns;
+
 static void one_thread(void)
 {
     openblas_set_num_threads(1);
+    takes_turns = openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
 }
 
 static void blas_ready(void)
@@ -20,6 +25,27 @@ static void blas_ready(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, one_thread);
+}
+
+/* m rows of out, from `first` on, += op(a) op(b) over a depth of k. */
+static void add_product(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int64_t m, int64_t k,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, qh_mat out,
+                        float *first)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+    if (takes_turns)
+        pthread_mutex_lock(&turn);
+    cblas_sgemm(CblasRowMajor, ta, tb, (int)m, (int)out.cols, (int)k, 1, a, (int)lda, b, (int)ldb,
+                1, first, (int)out.ld);
+    if (takes_turns)
+        pthread_mutex_unlock(&turn);
+}
+
+const char *qh_fast_gemm_library(void)
+{
+    blas_ready();
+    return openblas_get_config();
 }
 
 /* OpenBLAS maps a buffer for each product at work, 128 MiB on x86-64, keeps it for later ones, and
@@ -74,9 +100,8 @@ void qh_fast_gemm_nn(qh_mat a, qh_mat b, const float *bias, int64_t r0, int64_t 
     blas_ready();
     prefill(bias, r0, r1, out, accumulate);
     if (a.cols > 0)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(r1 - r0), (int)out.cols,
-                    (int)a.cols, 1, qh_mat_row(a, r0), (int)a.ld, b.data, (int)b.ld, 1,
-                    qh_mat_row(out, r0), (int)out.ld);
+        add_product(CblasNoTrans, CblasNoTrans, r1 - r0, a.cols, qh_mat_row(a, r0), a.ld, b.data,
+                    b.ld, out, qh_mat_row(out, r0));
 }
 
 void qh_fast_gemm_nt(qh_mat a, qh_mat b, int64_t r0, int64_t r1, qh_mat out, bool accumulate)
@@ -88,9 +113,8 @@ void qh_fast_gemm_nt(qh_mat a, qh_mat b, int64_t r0, int64_t r1, qh_mat out, boo
     blas_ready();
     prefill(NULL, r0, r1, out, accumulate);
     if (a.cols > 0)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(r1 - r0), (int)out.cols,
-                    (int)a.cols, 1, qh_mat_row(a, r0), (int)a.ld, b.data, (int)b.ld, 1,
-                    qh_mat_row(out, r0), (int)out.ld);
+        add_product(CblasNoTrans, CblasTrans, r1 - r0, a.cols, qh_mat_row(a, r0), a.ld, b.data,
+                    b.ld, out, qh_mat_row(out, r0));
 }
 
 void qh_fast_gemm_tn(qh_mat a, qh_mat g, int64_t r0, int64_t r1, qh_mat out)
@@ -103,7 +127,6 @@ void qh_fast_gemm_tn(qh_mat a, qh_mat g, int64_t r0, int64_t r1, qh_mat out)
     blas_ready();
     prefill(NULL, 0, out.rows, out, false);
     if (r0 < r1)
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out.rows, (int)out.cols,
-                    (int)(r1 - r0), 1, qh_mat_row(a, r0), (int)a.ld, qh_mat_row(g, r0), (int)g.ld,
-                    1, out.data, (int)out.ld);
+        add_product(CblasTrans, CblasNoTrans, out.rows, r1 - r0, qh_mat_row(a, r0), a.ld,
+                    qh_mat_row(g, r0), g.ld, out, out.data);
 }
