@@ -40,9 +40,9 @@ START_TEST(presets_mean_what_their_names_say)
     } row[] = {
         {"switch-1g", 0, 1, 2, 125e6},     {"switch-10g", 0, 1, 2, 1.25e9},
         {"switch-25g", 0, 1, 2, 3.125e9},  {"switch-100g", 0, 1, 2, 12.5e9},
-        {"switch-400g", 0, 1, 2, 50e9},    {"adaqp-2x1", 0, 1, 2, 1.5e9},
-        {"v100x4-gloo", 0, 3, 4, 1.5e9},   {"adaqp-2x2", 1, 2, 4, 1.5e9},
-        {"adaqp-2x4", 3, 4, 8, 1.5e9},     {"adaqp-2x4", 0, 3, 8, 1.5e9},
+        {"switch-400g", 0, 1, 2, 50e9},    {"adaqp-2x1", 0, 1, 2, 12.5e9},
+        {"v100x4-gloo", 0, 3, 4, 1.5e9},   {"adaqp-2x2", 1, 2, 4, 6.25e9},
+        {"adaqp-2x4", 3, 4, 8, 3.125e9},   {"adaqp-2x4", 0, 3, 8, 10e9},
         {"pcie-box", 0, 1, 2, 31.5e9},     {"nvlink-box", 0, 1, 2, 450e9},
         {"wan", 0, 1, 2, 12.5e6},          {"fat-tree-64", 0, 63, 64, 25e9},
         {"dragonfly-72", 0, 71, 72, 25e9},

@@ -148,7 +148,8 @@ END_TEST
 
 START_TEST(every_preset_opens_and_shows)
 {
-    static const char *const names[] = {"a100", "cpu-core", "h100", "h200", "t4", "v100"};
+    static const char *const names[] = {"a100", "cpu-core", "h100",    "h200",
+                                        "t4",   "v100",     "v100-dgl"};
 
     ck_assert_int_eq(qh_accelerator_preset_count(), (int64_t)QH_COUNT(names));
     for (size_t i = 0; i < QH_COUNT(names); i++) {
