@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Runs every command that README.md and docs/*.md show, so that no page goes stale.
+"""Runs every command that README.md, docs/*.md and the page of the sample traces show, so that no
+page goes stale.
 
 A command is a line of a fenced block marked `sh`; a line that ends in a backslash goes on in the
 next. A block marked `yaml` whose first line is `# NAME.yaml` is written to that file, and so is one
 marked `json NAME.json`, for JSON has no comments. The blocks of one page are taken in order in one
-empty folder, with the built qhalo first on the PATH. A line may carry `# exit N` for a status other
-than 0. tools/demo and tools/test are left to the CI run, tools/bench_* to whoever measures.
+empty folder, with the built qhalo first on the PATH and a copy of the sample traces where they
+are in the sources. A line may carry `# exit N` for a status other than 0. tools/demo and tools/test
+are left to the CI run, tools/bench_* to whoever measures.
 
     commands.py QHALO SOURCE_FOLDER [PAGE]
 """
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,8 +81,14 @@ def run_command(where, command, source, folder, environment):
     return good
 
 
+def lay_out_samples(source, folder):
+    samples = Path(folder, "traces", "samples")
+    shutil.copytree(source / "traces" / "samples", samples)
+
+
 def run(page, qhalo, source, folder):
     """Number of commands run and of those that failed."""
+    lay_out_samples(source, folder)
     environment = dict(os.environ, PATH=f"{qhalo.parent}:{os.environ['PATH']}")
     verdicts = []
     for first, language, body in blocks(page):
@@ -94,7 +103,8 @@ def run(page, qhalo, source, folder):
 
 def main():
     qhalo, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    pages = sys.argv[3:] or [source / "README.md", *sorted((source / "docs").glob("*.md"))]
+    pages = sys.argv[3:] or [source / "README.md", *sorted((source / "docs").glob("*.md")),
+                            source / "traces" / "samples" / "README.md"]
     done = failed = 0
     for page in map(Path, pages):
         with tempfile.TemporaryDirectory() as folder:
