@@ -101,6 +101,12 @@ typedef struct qh_traffic_row {
     int64_t messages, bytes;
 } qh_traffic_row;
 
+/* What an adaptive assignment reckons with over all channels: theta * bytes + gamma for a block. */
+typedef struct qh_channel_costs {
+    double theta_min, theta_max; /* seconds a byte */
+    double gamma_min, gamma_max; /* seconds */
+} qh_channel_costs;
+
 /* A link of the network, one direction of it, over the whole run. */
 typedef struct qh_link_load {
     qh_net_link link;
@@ -120,6 +126,7 @@ typedef struct qh_result {
     int64_t fp32_bytes;     /* the same messages as vanilla sends them */
     double fp32_coding;     /* modeled seconds of packing and unpacking those, all devices */
     double net_bytes_per_s; /* of the slowest channel out of device 0, alone; 0: one device */
+    qh_channel_costs costs; /* all 0: no assigner asks for them */
     int64_t bits_messages[QH_N_WIDTHS];
     qh_traffic_row *traffic; /* owned */
     int64_t n_traffic;

@@ -6,6 +6,7 @@
 #include "src/base/log.h"
 #include "src/base/mem.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -82,6 +83,14 @@ out:
 
 /* --- the other parts --- */
 
+static void note_cost(qh_channel_costs *c, bool first, double theta, double gamma)
+{
+    *c = (qh_channel_costs){.theta_min = first ? theta : fmin(theta, c->theta_min),
+                            .theta_max = first ? theta : fmax(theta, c->theta_max),
+                            .gamma_min = first ? gamma : fmin(gamma, c->gamma_min),
+                            .gamma_max = first ? gamma : fmax(gamma, c->gamma_max)};
+}
+
 /* What a byte and a block cost on each channel: the network's fit, and the copies to and from the
  * host where it stages. */
 static qh_status build_costs(qh_scenario *c)
@@ -113,6 +122,7 @@ static qh_status build_costs(qh_scenario *c)
             qh_netmodel_fit(c->net, src, dst, &c->theta[i], &c->gamma[i]);
             c->theta[i] += copy;
             c->gamma[i] += launch;
+            note_cost(&c->result->costs, src == 0 && dst == 1, c->theta[i], c->gamma[i]);
         }
     c->train.bits.theta = c->theta;
     c->train.bits.gamma = c->gamma;

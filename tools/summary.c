@@ -63,14 +63,17 @@ static double compression(const qh_result *r)
 }
 
 /* Of the last choice of widths over all channels; null where there was none. */
-static json_t *assignment_json(const qh_assign_result *a)
+static json_t *assignment_json(const qh_assign_result *a, const qh_channel_costs *c)
 {
     if (a->n_assignments == 0)
         return json_null();
-    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "assignments", (json_int_t)a->n_assignments,
-                     "objective", qh_json_real(a->objective), "gap", qh_json_real(a->gap),
-                     "variance", qh_json_real(a->variance), "shuffled_variance",
-                     qh_json_real(a->shuffled_variance), "seconds", qh_json_real(a->seconds));
+    return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:[o,o],s:[o,o]}", "assignments",
+                     (json_int_t)a->n_assignments, "objective", qh_json_real(a->objective), "gap",
+                     qh_json_real(a->gap), "variance", qh_json_real(a->variance),
+                     "shuffled_variance", qh_json_real(a->shuffled_variance), "seconds",
+                     qh_json_real(a->seconds), "theta_s_per_byte", qh_json_real(c->theta_min),
+                     qh_json_real(c->theta_max), "gamma_s", qh_json_real(c->gamma_min),
+                     qh_json_real(c->gamma_max));
 }
 
 /* The hottest links. */
@@ -130,7 +133,7 @@ json_t *qh_summary_json(const qh_settings *s, const qh_dataset *d, const qh_resu
         "bytes_per_epoch", qh_json_real(per_epoch((double)r->bytes_sent, r)), "messages",
         (json_int_t)r->messages, "floats_sent", (json_int_t)r->floats_sent, "compression",
         qh_json_real(compression(r)), "bits_histogram", bits_json(r), "assignment",
-        assignment_json(&r->train.assign), "break_even_bytes_per_s",
+        assignment_json(&r->train.assign, &r->costs), "break_even_bytes_per_s",
         qh_json_real(qh_result_break_even(s, r)), "compression_pays", pays_json(s, r), "links",
         links_json(r), "measured", measured_json(r), "wall_seconds", qh_json_real(r->wall_seconds),
         "peak_rss_bytes", (json_int_t)r->peak_rss_bytes, "digest", digest);
@@ -186,6 +189,22 @@ static void print_break_even(const qh_settings *s, const qh_result *r, FILE *out
                 qh_print_rate(below, even));
 }
 
+/* What the assigner reckons with; one figure where all channels are alike. */
+static void print_costs(const qh_channel_costs *c, FILE *out)
+{
+    char low[QH_UNIT_TEXT_BYTES], high[QH_UNIT_TEXT_BYTES];
+
+    if (!(c->theta_max > 0))
+        return;
+    fprintf(out, "a block     at %s", qh_print_rate(1 / c->theta_max, low));
+    if (c->theta_min < c->theta_max)
+        fprintf(out, " to %s", qh_print_rate(1 / c->theta_min, high));
+    fprintf(out, " + %s", qh_print_seconds(c->gamma_min, low));
+    if (c->gamma_min < c->gamma_max)
+        fprintf(out, " to %s", qh_print_seconds(c->gamma_max, high));
+    fprintf(out, ", as the assignment of bit-widths reckons\n");
+}
+
 /* "links       device 2 in 43 %, device 0 out 41 %, ..." */
 static void print_links(const qh_result *r, FILE *out)
 {
@@ -226,6 +245,7 @@ static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
         fprintf(out, ", %.2f times less than fp32", compression(r));
     fputc('\n', out);
     print_break_even(s, r, out);
+    print_costs(&r->costs, out);
     print_links(r, out);
     fprintf(out, "host        %s wall, %s CPU on %d cores, %s at most\n",
             qh_print_seconds(r->wall_seconds, a), qh_print_seconds(r->cpu_seconds, b), r->cores,

@@ -158,6 +158,18 @@ def every_byte_is_counted(folder):
           'rank 0 hands widths out')
 
 
+def costs_are_the_networks(_):
+    """10 GB/s inside a server and 50 Gbit/s between them, and a copy to and from the host."""
+    a = summary(*BIG, '--method', 'adaqp', '--net', 'adaqp-2x2', '--accelerator', 'v100')['assignment']
+    copies = 2 / 12e9
+    for got, rate in zip(a['theta_s_per_byte'], [10e9, 6.25e9]):
+        check(abs(got / (1 / rate + copies) - 1) < 1e-3, f'theta: {got}, network {rate}')
+    check(1e-6 < a['gamma_s'][0] < a['gamma_s'][1] < 1e-3, a['gamma_s'])
+    run = Run('train', *BIG, '--method', 'adaqp', '--net', 'switch-1g')
+    check('a block     at 125 MB/s + ' in run.out, run.out)
+    check('a block' not in Run('train', *BIG, '--method', 'int4', '--net', 'switch-1g').out, 'int4')
+
+
 def better_than_dealt_at_random(_):
     s = summary(*BIG, '--method', 'adaqp')
     a = s['assignment']
@@ -193,4 +205,4 @@ if __name__ == '__main__':
     sys.exit(main([overlap_changes_no_bit, threads_change_nothing,
                    first_8_bits_then_what_lambda_says, odd_groups, no_cut_nothing_to_choose,
                    equal_values_need_no_bits, another_network_other_widths, every_byte_is_counted,
-                   better_than_dealt_at_random, break_even, refusals]))
+                   costs_are_the_networks, better_than_dealt_at_random, break_even, refusals]))
