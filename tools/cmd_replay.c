@@ -6,6 +6,7 @@
 #include "tools/json.h"
 #include "tools/summary.h"
 #include "tools/table.h"
+#include "tools/timeline.h"
 #include "tools/whatif.h"
 
 #include "sim/placement.h"
@@ -16,7 +17,8 @@
 typedef struct replay_options {
     qh_whatif_options what; /* first */
     bool json, quiet;
-    char *chrome;
+    char *chrome, *timeline;
+    int64_t epoch;
 } replay_options;
 
 #define AT(member) offsetof(replay_options, member)
@@ -42,6 +44,10 @@ static const qh_option options[] = {
      .help = "replays at a time; 0: as many as there are cores", .group = "Output"},
     {"chrome", QH_OPT_TEXT, AT(chrome), .value = "OUT.json",
      .help = "the timeline of the last line, for ui.perfetto.dev"},
+    {"timeline", QH_OPT_TEXT, AT(timeline), .value = "OUT.svg",
+     .help = "a picture of an epoch of every line, by gnuplot"},
+    {"epoch", QH_OPT_INT, AT(epoch), .def = -1, .min = -1, .max = INT32_MAX, .value = "E",
+     .help = "timeline: which; -1: the last whole one"},
     {"json", QH_OPT_FLAG, AT(json), .help = "one JSON object on stdout"},
     {"quiet", QH_OPT_FLAG, AT(quiet), .help = "no notes"},
     {0}};
@@ -343,6 +349,8 @@ static qh_status run(int argc, char **argv)
     QH_TRY(st, qh_whatif_execute(&w));
     if (o.chrome)
         QH_TRY(st, draw(&w, o.chrome));
+    if (o.timeline)
+        QH_TRY(st, qh_timeline_draw(&w, o.epoch, o.timeline));
     QH_TRY(st, o.json ? print_json(&w) : print_tables(&w));
 out:
     qh_whatif_close(&w);

@@ -85,6 +85,7 @@ typedef struct picture {
     const qh_axes *axes;
     const qh_curve *curves;
     int n;
+    const qh_bars *bars;
 } picture;
 
 static void write_curves(const picture *p, FILE *to)
@@ -137,6 +138,83 @@ static void write_breakdown(const picture *p, FILE *to)
     fputc('\n', to);
 }
 
+/* The unit in which x_max is 1 to 1000. */
+static double time_unit(double x_max, const char **name)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } unit[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    size_t i = 0;
+
+    while (i + 1 < QH_COUNT(unit) && x_max < unit[i].seconds)
+        i++;
+    *name = unit[i].name;
+    return unit[i].seconds;
+}
+
+/* Each kind a block of data: middle, middle, and the four borders. */
+static bool write_bars_of(const qh_bars *b, int kind, double unit, FILE *to)
+{
+    bool some = false;
+
+    for (int64_t i = 0; i < b->n_bars; i++) {
+        const qh_bar *bar = &b->bar[i];
+        double x0 = bar->x0 / unit, x1 = bar->x1 / unit;
+
+        if (bar->kind != kind)
+            continue;
+        if (!some)
+            fprintf(to, "$kind_%d << END\n", kind);
+        some = true;
+        fprintf(to, "%.6g,%.4g,%.6g,%.6g,%.4g,%.4g\n", (x0 + x1) / 2, (bar->y0 + bar->y1) / 2, x0,
+                x1, bar->y0, bar->y1);
+    }
+    if (some)
+        fprintf(to, "END\n");
+    return some;
+}
+
+static void write_bars(const picture *p, FILE *to)
+{
+    const qh_bars *b = p->bars;
+    const char *unit_name, *between = "plot";
+    double unit = time_unit(b->x_max, &unit_name);
+    bool some[32];
+
+    begin_picture("", to);
+    fprintf(
+        to,
+        "set terminal svg size 900,%d font 'sans,13' background 'white' noenhanced\n"
+        "set bmargin 8\nset yrange [%d:0]\nset xrange [0:%.6g]\nset border 1\nunset grid\nunset "
+        "title\n"
+        "set grid xtics lc rgb '#dddddd' lw 1\nset key outside bottom center horizontal "
+        "maxrows 2 samplen 1.5\nset style fill solid 1 noborder\nset xlabel '%s, %s' offset 0,0.5\n"
+        "set ytics scale 0 (",
+        150 + 26 * b->n_rows, b->n_rows, b->x_max > 0 ? b->x_max / unit : 1, b->x_label, unit_name);
+    for (int i = 0; i < b->n_tics; i++) {
+        fprintf(to, "%s", i ? "," : "");
+        quote(b->tic[i].text, to);
+        fprintf(to, " %g", b->tic[i].y);
+    }
+    fprintf(to, ")\n");
+    for (int i = 0; i < b->n_captions; i++) {
+        fprintf(to, "set label ");
+        quote(b->caption[i].text, to);
+        fprintf(to, " at graph 0, first %g left front\n", b->caption[i].y);
+    }
+    for (int k = 0; k < b->n_kinds; k++)
+        some[k] = write_bars_of(b, k, unit, to);
+    for (int k = 0; k < b->n_kinds; k++)
+        if (some[k]) {
+            fprintf(to, "%s $kind_%d using 1:2:3:4:5:6 with boxxyerror lc rgb '%s' title ", between,
+                    k, b->kind[k].color);
+            quote(b->kind[k].title, to);
+            between = ",";
+        }
+    fprintf(to, *between == ',' ? "\n" : "plot NaN notitle\n");
+}
+
 static qh_status draw(const char *svg, const picture *p, void (*write)(const picture *, FILE *))
 {
     char temporary[4096];
@@ -146,8 +224,10 @@ static qh_status draw(const char *svg, const picture *p, void (*write)(const pic
     if (snprintf(temporary, sizeof temporary, "%s.tmp.%ld", svg, (long)getpid()) >=
         (int)sizeof temporary)
         return qh_fail(QH_ERESOURCE, "%s: the name is too long", svg);
-    if (!start_gnuplot(&pid, &to, temporary))
-        return qh_fail(QH_ERESOURCE, "%s: gnuplot could not be started: %s", svg, strerror(errno));
+    if (!start_gnuplot(&pid, &to, temporary)) {
+        unlink(temporary); /* it may have been opened before */
+        return qh_fail(QH_ERESOURCE, "%s: gnuplot could not be started; is it installed?", svg);
+    }
     write(p, to);
     if (finish_gnuplot(pid, to) && rename(temporary, svg) == 0)
         return QH_OK;
@@ -168,4 +248,12 @@ qh_status qh_plot_breakdown(const char *svg, const char *title, const char *comp
     const picture p = {.title = title, .csv = compare_csv};
 
     return draw(svg, &p, write_breakdown);
+}
+
+qh_status qh_plot_bars(const char *svg, const qh_bars *b)
+{
+    const picture p = {.bars = b};
+
+    QH_ASSERT(b->n_kinds <= 32);
+    return draw(svg, &p, write_bars);
 }
