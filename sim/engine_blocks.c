@@ -10,7 +10,7 @@ static qh_status grow(qh_engine *e)
     QH_TRY(st, QH_RESIZE(&e->block, had, more));
     if (e->fine)
         QH_TRY(st, QH_RESIZE(&e->told, had, more));
-    if (e->rounds)
+    if (e->rounds || e->round)
         QH_TRY(st, QH_RESIZE(&e->round, had, more));
     QH_TRY(st, QH_RESIZE(&e->free, had, more));
     for (int32_t b = more - 1; b >= had; b--) {
@@ -84,9 +84,39 @@ static qh_status check_peer(const qh_engine *e, int rank, const qh_record *r)
                              e->n - 1);
     if (r->peer == rank)
         return qh_engine_bad(e, rank, r, "peer %d is the device itself", r->peer);
-    if (e->rounds && (r->round < 1 || r->round >= e->n))
+    if (e->rounds && r->direction != QH_REQUEST && (r->round < 1 || r->round >= e->n))
         return qh_engine_bad(e, rank, r, "round %d; rounds go from 1 to %d", r->round, e->n - 1);
     return QH_OK;
+}
+
+/* The first SEND of a request: the blocks of which none was taken note have no exchange. */
+static qh_status begin_noting(qh_engine *e)
+{
+    qh_status st;
+
+    QH_TRY(st, QH_NEW_ARRAY(&e->round, e->block_capacity));
+    for (int32_t b = 0; b < e->block_capacity; b++)
+        e->round[b].out_exchange = -1;
+out:
+    return st;
+}
+
+/* Takes note of which exchange of its sender a block belongs to. */
+static qh_status note_send(qh_engine *e, int rank, const qh_record *r, int32_t b)
+{
+    int32_t x = -1;
+    qh_status st = QH_OK;
+
+    if (!e->round)
+        QH_TRY(st, begin_noting(e));
+    QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
+    e->exchange[x].send_open++;
+    e->round[b].out_exchange = x;
+    e->round[b].out_round = r->round;
+    if (qh_engine_in_rounds(e, x))
+        qh_engine_round_posted(e, x, r->round);
+out:
+    return st;
 }
 
 qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
@@ -101,15 +131,10 @@ qh_status qh_engine_send(qh_engine *e, int rank, const qh_record *r)
     e->block[b].sent = true;
     if (e->fine)
         e->told[b].send = *r;
-    if (e->rounds) {
-        int32_t x = -1;
-
-        QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
-        e->exchange[x].send_open++;
-        e->round[b].out_exchange = x;
-        e->round[b].out_round = r->round;
-        qh_engine_round_posted(e, x, r->round);
-    }
+    if (e->rounds || r->direction == QH_REQUEST)
+        QH_TRY(st, note_send(e, rank, r, b));
+    else if (e->round)
+        e->round[b].out_exchange = -1;
     o = qh_engine_overhead(e, rank, r->peer, r->bytes);
     qh_engine_path_posted(e, rank, b, o);
     if (o > 0) {
@@ -123,17 +148,25 @@ out:
     return st;
 }
 
-/* The block in flight is wanted from now on, or no longer in flight: what its receiver waits for
- * changes. */
-static void change_flying(qh_engine *e, const qh_block *b, int change, qh_time at)
+/* A block of an exchange is in flight from now on, or no longer: what the device waits for may
+ * change. Exchange -1: of none. */
+static void change_flying(qh_engine *e, int rank, int32_t x, int change, qh_time at)
 {
-    const qh_engine_device *d = &e->device[b->dst];
+    const qh_engine_device *d = &e->device[rank];
 
-    if (b->in_exchange < 0)
+    if (x < 0)
         return;
-    if (d->state == QH_WAITING && d->waits == b->in_exchange)
-        qh_engine_attribute(e, b->dst, at);
-    e->exchange[b->in_exchange].flying += change;
+    if (d->state == QH_WAITING && d->waits == x)
+        qh_engine_attribute(e, rank, at);
+    e->exchange[x].flying += change;
+}
+
+/* The exchange of its sender, where that is one to wait for; else -1. */
+static int32_t request_of(const qh_engine *e, int32_t block)
+{
+    int32_t x = e->round ? e->round[block].out_exchange : -1;
+
+    return x >= 0 && qh_engine_is_request(&e->exchange[x]) ? x : -1;
 }
 
 qh_status qh_engine_begin(qh_engine *e, int32_t block, qh_time at)
@@ -144,7 +177,8 @@ qh_status qh_engine_begin(qh_engine *e, int32_t block, qh_time at)
 
     b->flying = true;
     qh_engine_flying(e, b->dst, 1, at);
-    change_flying(e, b, 1, at);
+    change_flying(e, b->dst, b->in_exchange, 1, at);
+    change_flying(e, b->src, request_of(e, block), 1, at);
     if (!e->config.net->staging)
         return qh_engine_flow(e, block, at);
     d->copy_out_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b->bytes));
@@ -160,32 +194,6 @@ qh_status qh_engine_flow(qh_engine *e, int32_t block, qh_time at)
     if (e->fine)
         e->told[block].start = at;
     return net->ops->start(net, at, &f);
-}
-
-qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
-{
-    qh_block b = e->block[block];
-    qh_engine_device *d = &e->device[b.dst];
-    qh_time from = at > d->copy_in_free ? at : d->copy_in_free;
-    qh_block_round r = e->rounds ? e->round[block] : (qh_block_round){0};
-    qh_status st;
-
-    if (e->fine)
-        qh_engine_tell(e, b.src, 1, e->told[block].start, at, &e->told[block].send);
-    if (e->config.net->staging) {
-        d->copy_in_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b.bytes));
-        QH_TRY(st, qh_engine_push(e, d->copy_in_free, b.dst, QH_EVENT_ARRIVE, block));
-    } else {
-        QH_TRY(st, qh_engine_arrived(e, block, at));
-    }
-    if (e->rounds) {
-        e->exchange[r.out_exchange].send_open--;
-        e->cause = qh_path_to(&b.path, at, QH_PATH_TRANSFER);
-        QH_TRY(st, qh_engine_round_done(e, r.out_exchange, r.out_round, at));
-        qh_engine_release_exchange(e, b.src, r.out_exchange);
-    }
-out:
-    return st;
 }
 
 /* The overheads of receiving are paid one after the other, as blocks come and the device waits. */
@@ -209,6 +217,63 @@ static qh_status end_wait(qh_engine *e, int rank, qh_time at)
     return qh_engine_resume(e, rank, end);
 }
 
+/* What the device waits for in a WAIT of the exchange is not all there. */
+static bool holds(const qh_engine_exchange *x)
+{
+    return x->recv_open > 0 || (qh_engine_is_request(x) && x->send_open > 0);
+}
+
+/* The block has left its sender, who may wait for that, or for the round to be done. */
+static qh_status left(qh_engine *e, const qh_block *b, const qh_block_round *r, qh_time at)
+{
+    int32_t x = r->out_exchange;
+    qh_engine_device *d = &e->device[b->src];
+    bool waited_for = d->state == QH_WAITING && d->waits == x;
+    qh_status st = QH_OK;
+
+    if (qh_engine_in_rounds(e, x)) {
+        e->exchange[x].send_open--;
+        e->cause = qh_path_to(&b->path, at, QH_PATH_TRANSFER);
+        QH_TRY(st, qh_engine_round_done(e, x, r->out_round, at));
+        qh_engine_release_exchange(e, b->src, x);
+        return QH_OK;
+    }
+    change_flying(e, b->src, x, -1, at);
+    e->exchange[x].send_open--;
+    if (!waited_for) {
+        qh_engine_release_exchange(e, b->src, x);
+        return QH_OK;
+    }
+    qh_engine_path_left(e, b->src, &b->path, at);
+    pay(d, 0, at);
+    if (!holds(&e->exchange[x]))
+        st = end_wait(e, b->src, at);
+out:
+    return st;
+}
+
+qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at)
+{
+    qh_block b = e->block[block];
+    qh_engine_device *d = &e->device[b.dst];
+    qh_time from = at > d->copy_in_free ? at : d->copy_in_free;
+    qh_block_round r = e->round ? e->round[block] : (qh_block_round){.out_exchange = -1};
+    qh_status st;
+
+    if (e->fine)
+        qh_engine_tell(e, b.src, 1, e->told[block].start, at, &e->told[block].send);
+    if (e->config.net->staging) {
+        d->copy_in_free = qh_time_after(from, qh_compute_staging(e->config.accelerator, b.bytes));
+        QH_TRY(st, qh_engine_push(e, d->copy_in_free, b.dst, QH_EVENT_ARRIVE, block));
+    } else {
+        QH_TRY(st, qh_engine_arrived(e, block, at));
+    }
+    if (r.out_exchange >= 0)
+        QH_TRY(st, left(e, &b, &r, at));
+out:
+    return st;
+}
+
 /* A block that has arrived and is expected: the two halves are one, the block is done with. */
 static qh_status receive(qh_engine *e, int32_t block, qh_time at)
 {
@@ -227,9 +292,9 @@ static qh_status receive(qh_engine *e, int32_t block, qh_time at)
         x->overhead += o;
     }
     free_block(e, block);
-    if (e->rounds)
+    if (qh_engine_in_rounds(e, b.in_exchange))
         QH_TRY(st, qh_engine_round_done(e, b.in_exchange, e->round[block].in_round, at));
-    if (waited_for && e->exchange[b.in_exchange].recv_open == 0)
+    if (waited_for && !holds(&e->exchange[b.in_exchange]))
         QH_TRY(st, end_wait(e, b.dst, at));
     else
         qh_engine_release_exchange(e, b.dst, b.in_exchange);
@@ -242,7 +307,7 @@ qh_status qh_engine_arrived(qh_engine *e, int32_t block, qh_time at)
     qh_block *b = &e->block[block];
 
     qh_engine_flying(e, b->dst, -1, at);
-    change_flying(e, b, -1, at);
+    change_flying(e, b->dst, b->in_exchange, -1, at);
     b->flying = false;
     b->arrived = true;
     qh_engine_path_moved(e, block, at);
@@ -260,7 +325,7 @@ qh_status qh_engine_recv(qh_engine *e, int rank, const qh_record *r)
     QH_TRY(st, qh_engine_open_exchange(e, rank, r, &x));
     e->exchange[x].recv_open++;
     e->block[b].in_exchange = x;
-    if (e->rounds) {
+    if (qh_engine_in_rounds(e, x)) {
         e->round[b].in_round = r->round;
         qh_engine_round_posted(e, x, r->round);
     }
@@ -285,7 +350,7 @@ qh_status qh_engine_wait(qh_engine *e, int rank, const qh_record *r)
     d->busy = qh_time_after(d->now, overhead);
     if (x >= 0)
         e->exchange[x].overhead = 0;
-    if (x >= 0 && e->exchange[x].recv_open > 0) {
+    if (x >= 0 && holds(&e->exchange[x])) {
         d->state = QH_WAITING;
         d->waits = x;
         return QH_OK;

@@ -5,14 +5,14 @@
 
 enum { TEXT_BYTES = 700 }; /* of the list; the whole must fit the error text */
 
-/* A sender whose block the device waits for: the first in the list of devices. */
+/* A sender whose block the device waits for: the first in the list of devices; -1: none. */
 static int missing_sender(const qh_engine *e, int rank)
 {
-    int first = e->n;
+    int first = -1;
 
     for (int32_t b = 0; b < e->block_capacity; b++)
         if (e->block[b].in_exchange == e->device[rank].waits && e->block[b].dst == rank &&
-            !e->block[b].arrived && e->block[b].src < first)
+            !e->block[b].arrived && (first < 0 || e->block[b].src < first))
             first = e->block[b].src;
     return first;
 }

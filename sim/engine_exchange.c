@@ -132,7 +132,7 @@ qh_status qh_engine_post(qh_engine *e, int32_t block, qh_time at)
     if (e->rounds) {
         int32_t x = e->round[block].out_exchange;
 
-        if (e->exchange[x].low < e->round[block].out_round) {
+        if (qh_engine_in_rounds(e, x) && e->exchange[x].low < e->round[block].out_round) {
             gate(e, &e->exchange[x], block);
             return QH_OK;
         }

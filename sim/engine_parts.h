@@ -37,11 +37,11 @@ typedef struct qh_block {
 } qh_block;
 _Static_assert(sizeof(qh_block) == 64, "a cache line");
 
-/* What rounds want to know of it. */
+/* What rounds, and WAITs for SENDs, want to know of it. */
 typedef struct qh_block_round {
     int32_t next_gated;              /* in the list of an exchange's gated sends */
     int32_t in_round;                /* at dst */
-    int32_t out_exchange, out_round; /* at src */
+    int32_t out_exchange, out_round; /* at src; exchange -1: nobody there wants to know */
 } qh_block_round;
 
 /* What is told of its flow. */
@@ -60,8 +60,8 @@ typedef struct qh_engine_exchange {
     uint64_t key;
     int32_t next;              /* of the same device, or of unused ones; -1: last */
     int32_t recv_open;         /* RECVs posted that have not arrived */
-    int32_t flying;            /* of them, in flight */
-    int32_t send_open;         /* rounds: SENDs posted that are not done */
+    int32_t flying;            /* of those and of a request's SENDs, in flight */
+    int32_t send_open;         /* rounds and requests: SENDs posted that have not left */
     int32_t low;               /* rounds: the lowest round with anything undone; n_devices: none */
     int32_t gated, gated_tail; /* rounds: sends that wait for an earlier round, by round */
     qh_time overhead;          /* of blocks that arrived before the WAIT that takes them */
@@ -131,7 +131,7 @@ struct qh_engine {
     qh_engine_device *device; /* owned, [n] */
     qh_channel *channel;      /* owned, [n * n]: src * n + dst */
     qh_block *block;          /* owned, [block_capacity] */
-    qh_block_round *round;    /* owned, [block_capacity]; NULL unless rounds */
+    qh_block_round *round;    /* owned, [block_capacity]; NULL without rounds or requests */
     qh_block_told *told;      /* owned, [block_capacity]; NULL unless fine */
     qh_path cause;            /* with path: the chain to what ends a round */
     int32_t *free;            /* owned, [block_capacity]: blocks that are not in use */
@@ -179,6 +179,16 @@ qh_status qh_engine_flown(qh_engine *e, int32_t block, qh_time at); /* its flow 
 qh_status qh_engine_arrived(qh_engine *e, int32_t block, qh_time at);
 
 /* --- engine_exchange.c: open exchanges of a device, and the gates of rounds --- */
+static inline bool qh_engine_is_request(const qh_engine_exchange *x)
+{
+    return (x->key & 0xff) == QH_REQUEST;
+}
+
+static inline bool qh_engine_in_rounds(const qh_engine *e, int32_t x)
+{
+    return e->rounds && !qh_engine_is_request(&e->exchange[x]);
+}
+
 int32_t qh_engine_find_exchange(const qh_engine *e, int rank, const qh_record *r); /* -1: none */
 qh_status qh_engine_open_exchange(qh_engine *e, int rank, const qh_record *r, int32_t *out);
 void qh_engine_release_exchange(qh_engine *e, int rank, int32_t x); /* where nothing is open */
@@ -213,6 +223,7 @@ void qh_engine_path_own(qh_engine *e, int rank);           /* so may what the de
 void qh_engine_path_released(qh_engine *e, int32_t block); /* by what moved last */
 void qh_engine_path_wait(qh_engine *e, int rank, qh_time overhead);
 void qh_engine_path_arrived(qh_engine *e, int32_t block, qh_time overhead, qh_time at);
+void qh_engine_path_left(qh_engine *e, int rank, const qh_path *posted, qh_time at);
 void qh_engine_path_waited(qh_engine *e, int rank);
 void qh_engine_path_reduced(qh_engine *e, int by, int rank, qh_time at); /* by: the last flow's */
 

@@ -58,6 +58,14 @@ void qh_engine_path_arrived(qh_engine *e, int32_t block, qh_time overhead, qh_ti
     d->busy_path.part[QH_PATH_TRANSFER] += overhead;
 }
 
+void qh_engine_path_left(qh_engine *e, int rank, const qh_path *posted, qh_time at)
+{
+    qh_engine_device *d = &e->device[rank];
+
+    if (e->config.path && at > d->busy)
+        d->busy_path = qh_path_to(posted, at, QH_PATH_TRANSFER);
+}
+
 void qh_engine_path_waited(qh_engine *e, int rank)
 {
     e->device[rank].path = e->device[rank].busy_path;

@@ -1,6 +1,8 @@
 #include "tools/recording.h"
 
+#include "sim/slow_devices.h"
 #include "src/base/log.h"
+#include "src/base/mem.h"
 #include "tools/exporting.h"
 
 #include <string.h>
@@ -46,6 +48,7 @@ static qh_status parse_head(qh_recording *r)
                      : QH_COMPUTE_MODELED;
     r->reduce = reduce_of(text_at(configuration, "allreduce", "ring"));
     r->slow = text_at(configuration, "devices-slow", NULL);
+    r->imported = json_is_object(json_object_get(r->head, "imported"));
     r->follows_network = json_is_true(json_object_get(r->head, "widths_follow_network"));
     r->epochs = json_integer_value(json_object_get(configuration, "epochs"));
     return QH_OK;
@@ -108,21 +111,54 @@ const char *qh_recording_title(const qh_recording *r, char *buf, size_t room)
     return buf;
 }
 
-qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *path)
+/* The compute stream of the run; the network where it is wanted. */
+static qh_status rerun(const qh_recording *r, const char *net, const char *accelerator, bool plays,
+                       qh_rerun *out)
 {
-    qh_replay_config c = {.trace = r->trace, .compute = r->compute, .order = r->order};
-    qh_netmodel *net = NULL;
-    qh_accelerator *accelerator = NULL;
-    char title[QH_TITLE_BYTES];
     qh_status st;
 
-    QH_TRY(st, qh_recording_net(r, &net));
-    QH_TRY(st, qh_recording_accelerator(r, &accelerator));
-    c.net = net;
-    c.accelerator = accelerator;
-    QH_TRY(st, qh_export_run(format, &c, path, qh_recording_title(r, title, sizeof title)));
+    *out = (qh_rerun){
+        .config = {
+            .trace = r->trace, .compute = r->compute, .order = r->order, .reduce = r->reduce}};
+    if (net && r->info->n_devices > 1)
+        QH_TRY(st, qh_netmodel_open(net, r->info->n_devices, &out->net));
+    else if (plays)
+        QH_TRY(st, qh_recording_net(r, &out->net));
+    QH_TRY(st, accelerator ? qh_accelerator_open(accelerator, &out->accelerator)
+                           : qh_recording_accelerator(r, &out->accelerator));
+    QH_TRY(st, qh_slow_devices("--devices-slow", r->slow, r->info->n_devices, 1, &out->scale));
+    out->config.net = out->net;
+    out->config.accelerator = out->accelerator;
+    out->config.compute_scale = out->scale;
 out:
-    qh_accelerator_free(accelerator);
-    qh_netmodel_close(net);
+    return st;
+}
+
+qh_status qh_recording_rerun(const qh_recording *r, const char *net, const char *accelerator,
+                             qh_rerun *out)
+{
+    return rerun(r, net, accelerator, true, out);
+}
+
+void qh_rerun_fini(qh_rerun *r)
+{
+    qh_mem_free(r->scale);
+    qh_accelerator_free(r->accelerator);
+    qh_netmodel_close(r->net);
+    *r = (qh_rerun){0};
+}
+
+qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *net,
+                              const char *path)
+{
+    char title[QH_TITLE_BYTES];
+    qh_rerun run = {0};
+    qh_status st;
+
+    QH_TRY(st, rerun(r, net, NULL, format->plays, &run));
+    QH_TRY(st,
+           qh_export_run(format, &run.config, path, qh_recording_title(r, title, sizeof title)));
+out:
+    qh_rerun_fini(&run);
     return st;
 }

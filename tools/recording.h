@@ -2,7 +2,7 @@
 #ifndef QH_TOOLS_RECORDING_H
 #define QH_TOOLS_RECORDING_H
 
-#include "sim/engine.h"
+#include "sim/replay.h"
 #include "traces/export.h"
 
 #include <jansson.h>
@@ -23,6 +23,7 @@ typedef struct qh_recording {
     qh_reduce_kind reduce;
     const char *slow; /* borrowed from head: devices that compute slower, or NULL */
     qh_compute_kind compute;
+    bool imported;        /* from another tool: computations are times, nothing was trained */
     bool follows_network; /* its bit-widths would be others on another network */
     int64_t epochs;       /* planned; 0: it does not say */
 } qh_recording;
@@ -36,13 +37,28 @@ void qh_recording_close(qh_recording *r);
 qh_status qh_recording_net(const qh_recording *r, qh_netmodel **net);
 qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accelerator);
 
+/* A replay of the run as it was: what its config borrows. */
+typedef struct qh_rerun {
+    qh_replay_config config;
+    qh_netmodel *net;            /* owned */
+    qh_accelerator *accelerator; /* owned */
+    double *scale;               /* owned */
+} qh_rerun;
+
+/* On another network or accelerator than those of the run; NULL: on that. What it has is to be
+ * freed, done or failed. */
+qh_status qh_recording_rerun(const qh_recording *r, const char *net, const char *accelerator,
+                             qh_rerun *out);
+void qh_rerun_fini(qh_rerun *r);
+
 enum { QH_TITLE_BYTES = 512 };
 
 /* What was run, in words. Gives buf. */
 const char *qh_recording_title(const qh_recording *r, char *buf, size_t room);
 
-/* The run as it was recorded, in another format. QH_EUSAGE where the trace does not say how it was.
- */
-qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *path);
+/* The run as it was recorded, or on network `net` (NULL: on that of the run), in another format.
+ * QH_EUSAGE where the trace does not say how it was and the format has to know. */
+qh_status qh_recording_export(const qh_recording *r, const qh_export_ops *format, const char *net,
+                              const char *path);
 
 #endif

@@ -171,19 +171,13 @@ static void print_settings(const json_t *settings)
 
 static qh_status time_of(const qh_recording *r, qh_replay_result *out)
 {
-    qh_replay_config c = {.trace = r->trace, .compute = r->compute, .order = r->order};
-    qh_netmodel *net = NULL;
-    qh_accelerator *accelerator = NULL;
+    qh_rerun run = {0};
     qh_status st;
 
-    QH_TRY(st, qh_recording_net(r, &net));
-    QH_TRY(st, qh_recording_accelerator(r, &accelerator));
-    c.net = net;
-    c.accelerator = accelerator;
-    QH_TRY(st, qh_replay(&c, out));
+    QH_TRY(st, qh_recording_rerun(r, NULL, NULL, &run));
+    QH_TRY(st, qh_replay(&run.config, out));
 out:
-    qh_accelerator_free(accelerator);
-    qh_netmodel_close(net);
+    qh_rerun_fini(&run);
     return st;
 }
 

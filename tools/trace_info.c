@@ -135,10 +135,13 @@ static void print_sizes(const figures *f)
            qh_print_bytes((double)i->read_bytes, buf), i->n_records,
            i->n_records > 0 ? (double)i->read_bytes / (double)i->n_records : 0.0,
            i->n_widths > 0 ? ", with the width of every message" : "");
+    if (f->messages == 0) {
+        printf("sent        %s in %" PRId64 " blocks\n", qh_print_bytes((double)f->bytes, buf),
+               f->blocks);
+        return;
+    }
     printf("sent        %s in %" PRId64 " messages and %" PRId64 " blocks\n",
            qh_print_bytes((double)f->bytes, buf), f->messages, f->blocks);
-    if (f->messages == 0)
-        return;
     printf("bit-widths ");
     for (int w = 0; w < QH_N_WIDTHS; w++)
         if (f->of_width[w] > 0)
@@ -160,7 +163,10 @@ static void epoch_row(qh_table *t, const epoch_figures *e)
     char buf[QH_UNIT_TEXT_BYTES];
 
     qh_table_cell(t, "%" PRId32, e->metrics.epoch);
-    qh_table_cell(t, "%.5g", e->metrics.loss);
+    if (isfinite(e->metrics.loss))
+        qh_table_cell(t, "%.5g", e->metrics.loss);
+    else
+        qh_table_cell(t, "-");
     percent_cell(t, e->metrics.metric[2]);
     percent_cell(t, e->metrics.metric[3]);
     qh_table_cell(t, "%s", e->sim >= 0 ? qh_print_seconds(qh_seconds(e->sim), buf) : "-");
@@ -271,25 +277,14 @@ out:
 /* As recorded, or only for who waits for whom where the trace names no network. */
 static qh_status replay(const qh_recording *r, qh_replay_result *out)
 {
-    qh_replay_config c = {.trace = r->trace, .compute = r->compute, .order = r->order};
-    qh_netmodel *net = NULL;
-    qh_accelerator *accelerator = NULL;
+    qh_rerun run = {0};
     qh_status st;
 
-    if (r->net.text || r->info->n_devices == 1)
-        QH_TRY(st, qh_recording_net(r, &net));
-    else
-        QH_TRY(st, qh_netmodel_open("switch-10g", r->info->n_devices, &net));
-    if (r->accelerator.text)
-        QH_TRY(st, qh_recording_accelerator(r, &accelerator));
-    else
-        QH_TRY(st, qh_accelerator_open("v100", &accelerator));
-    c.net = net;
-    c.accelerator = accelerator;
-    QH_TRY(st, qh_replay(&c, out));
+    QH_TRY(st, qh_recording_rerun(r, r->net.text ? NULL : "switch-10g",
+                                  r->accelerator.text ? NULL : "v100", &run));
+    QH_TRY(st, qh_replay(&run.config, out));
 out:
-    qh_accelerator_free(accelerator);
-    qh_netmodel_close(net);
+    qh_rerun_fini(&run);
     return st;
 }
 

@@ -35,6 +35,11 @@ static qh_status add_run(qh_whatif *w, int64_t recording, bool as_recorded, cons
         QH_TRY(st, qh_netmodel_open(net, n, &w->net[i]));
     else
         QH_TRY(st, qh_recording_net(rec, &w->net[i]));
+    if (!as_recorded && o->accelerator && rec->imported)
+        QH_TRY(st, qh_fail(QH_EUSAGE,
+                           "--accelerator: what %s computes are times that it was imported with; "
+                           "--scale-compute changes them",
+                           rec->path));
     if (!as_recorded && o->accelerator)
         QH_TRY(st, qh_accelerator_open(o->accelerator, &w->accelerator[i]));
     else

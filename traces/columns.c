@@ -42,7 +42,7 @@ static void split_op(const qh_columns_scope *s, int which, const qh_record *r, i
     (void)s;
     (void)which;
     for (int64_t i = 0; i < n; i++) {
-        QH_ASSERT(r[i].op > 0 && r[i].op < QH_OP_COUNT && r[i].direction <= QH_ASSIGNMENT);
+        QH_ASSERT(r[i].op > 0 && r[i].op < QH_OP_COUNT && r[i].direction <= QH_REQUEST);
         v[i] = (uint64_t)r[i].op << 2 | r[i].direction;
     }
 }
@@ -53,7 +53,7 @@ static bool join_op(const qh_columns_scope *s, int which, const uint64_t *v, int
     (void)s;
     (void)which;
     for (int64_t i = 0; i < n; i++) {
-        if (v[i] < 4 || v[i] >= 4 * QH_OP_COUNT || (v[i] & 3) > QH_ASSIGNMENT)
+        if (v[i] < 4 || v[i] >= 4 * QH_OP_COUNT)
             return false;
         r[i].op = (uint8_t)(v[i] >> 2);
         r[i].direction = v[i] & 3;

@@ -33,6 +33,7 @@ typedef struct qh_export_job {
 typedef struct qh_export_ops {
     const char *name, *help;
     bool folder; /* path is a folder, which is made: a file for each device */
+    bool plays;  /* it calls play, for which there has to be a network */
     /* QH_ERESOURCE, or what reading and playing gives. Nothing half-written is left of a file. */
     qh_status (*write)(const qh_export_job *job);
 } qh_export_ops;

@@ -209,5 +209,6 @@ out:
 const qh_export_ops qh_export_chrome = {
     .name = "chrome",
     .help = "a timeline for ui.perfetto.dev or chrome://tracing",
+    .plays = true,
     .write = write_chrome,
 };

@@ -45,5 +45,6 @@ out:
 const qh_export_ops qh_export_csv = {
     .name = "csv",
     .help = "one line an operation, wait or block in flight, with its times",
+    .plays = true,
     .write = write_csv,
 };

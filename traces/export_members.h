@@ -30,6 +30,8 @@ typedef struct qh_program_ops {
     qh_status (*send)(void *ctx, qh_program_request *q);
     qh_status (*recv)(void *ctx, qh_program_request *q);
     qh_status (*wait)(void *ctx, const qh_program_request *q, int64_t n, qh_program_wait kind);
+    /* All that stands before it was of the epoch. NULL: nobody wants to know. */
+    void (*epoch)(void *ctx, int32_t epoch);
     /* NULL: the ring that the engine runs is spelt out in sends, receives and waits. */
     qh_status (*reduce)(void *ctx, int64_t bytes);
 } qh_program_ops;

@@ -95,16 +95,23 @@ static qh_status gate(walk *w, const qh_record *r)
 static qh_status wait_exchange(walk *w, const qh_record *r)
 {
     for (int64_t i = 0; i < w->n_open; i++)
-        w->open[i].done = !w->open[i].sent && same_exchange(&w->open[i], r);
+        w->open[i].done =
+            (!w->open[i].sent || r->direction == QH_REQUEST) && same_exchange(&w->open[i], r);
     return wait_marked(w, QH_WAIT_COMPUTE);
 }
 
-static qh_status end_epoch(walk *w)
+static qh_status end_epoch(walk *w, const qh_record *r)
 {
+    qh_status st;
+
     w->n_ends++;
     for (int64_t i = 0; i < w->n_open; i++)
         w->open[i].done = w->open[i].sent && w->open[i].posted + 1 < w->n_ends;
-    return wait_marked(w, QH_WAIT_DONE);
+    QH_TRY(st, wait_marked(w, QH_WAIT_DONE));
+    if (w->ops->epoch)
+        w->ops->epoch(w->ctx, r->epoch);
+out:
+    return st;
 }
 
 /* As sim/engine_reduce.c: in each of 2 (N - 1) steps a chunk goes to the next device and one comes
@@ -134,7 +141,7 @@ static qh_status take(walk *w, const qh_record *r)
 
     switch (r->op) {
     case QH_OP_SEND:
-        if (job->rounds)
+        if (job->rounds && r->direction != QH_REQUEST)
             QH_TRY(st, gate(w, r));
         QH_TRY(st, post(w, r, true, r->peer, r->bytes));
         break;
@@ -148,7 +155,7 @@ static qh_status take(walk *w, const qh_record *r)
         QH_TRY(st, w->ops->reduce ? w->ops->reduce(w->ctx, r->bytes) : ring(w, r));
         break;
     case QH_OP_EPOCH_END:
-        QH_TRY(st, end_epoch(w));
+        QH_TRY(st, end_epoch(w, r));
         break;
     default:
         QH_TRY(st, w->ops->compute(w->ctx, r, job->duration(job->ctx, w->device, r)));

@@ -35,7 +35,7 @@ const char *qh_op_name(int op)
 
 const char *qh_direction_name(int direction)
 {
-    static const char *const names[] = {"forward", "backward", "assignment"};
+    static const char *const names[] = {"forward", "backward", "assignment", "request"};
 
     return 0 <= direction && direction < (int)QH_COUNT(names) ? names[direction] : "unknown";
 }

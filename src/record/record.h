@@ -31,8 +31,16 @@ typedef enum qh_op {
 } qh_op;
 
 /* ASSIGNMENT is no direction of messages: it marks what the devices tell each other to choose
- * bit-widths (layer 0: what the choice is made from, 1: the choice). */
-typedef enum qh_direction { QH_FORWARD = 0, QH_BACKWARD = 1, QH_ASSIGNMENT = 2 } qh_direction;
+ * bit-widths (layer 0: what the choice is made from, 1: the choice). Nor is REQUEST: it marks what
+ * an imported program posts, and layer is the number of the WAIT that asks for it (0: none does),
+ * used again once that has been. Such a WAIT also holds until each of its SENDs has left, and
+ * rounds are not for them. */
+typedef enum qh_direction {
+    QH_FORWARD = 0,
+    QH_BACKWARD = 1,
+    QH_ASSIGNMENT = 2,
+    QH_REQUEST = 3
+} qh_direction;
 
 /* The bit-widths that a message can have: index in records, tables and reports. */
 enum { QH_N_WIDTHS = 10 };
@@ -55,7 +63,7 @@ typedef struct qh_record {
 } qh_record;
 
 const char *qh_op_name(int op);               /* "spmm", "send", ... */
-const char *qh_direction_name(int direction); /* "forward", "backward", "assignment" */
+const char *qh_direction_name(int direction); /* "forward", "request", ... */
 
 /* Metrics of an epoch, as one rank knows them after the reduction over all ranks. */
 typedef struct qh_epoch_metrics {

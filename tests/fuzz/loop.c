@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_INPUT = 1 << 16, N_SEEDS = 4 };
+enum { MAX_INPUT = 1 << 16, N_SEEDS = 6 };
 
 static uint8_t seed[N_SEEDS][MAX_INPUT], mutant[MAX_INPUT];
 static int64_t seed_bytes[N_SEEDS];
@@ -67,7 +67,8 @@ static void add_records(int s, int device, int epoch, const qh_record *r, int n)
     qh_bytes_fini(&raw);
 }
 
-/* Frames of a run of two devices, with all that the engine knows; not closed, or with an index. */
+/* Frames of a run of two devices, with all that the engine knows, or (4 and on) of an imported
+ * program; not closed, or with an index. */
 static void seed_frames(int s)
 {
     static const uint8_t metrics[41], times[2] = {5, 6};
@@ -87,6 +88,10 @@ static void seed_frames(int s)
 
             for (size_t i = 0; i < QH_COUNT(r); i++)
                 r[i].epoch = epoch;
+            for (size_t i = 1; s >= 4 && i < 4; i++) {
+                r[i].direction = QH_REQUEST;
+                r[i].layer = 1;
+            }
             add_records(s, d, epoch, r, (int)QH_COUNT(r));
         }
         add_frame(s, QH_FRAME_EPOCH, 0, -1, epoch, 0, metrics, sizeof metrics);
@@ -159,7 +164,7 @@ START_TEST(mutants)
     for (int s = 0; s < N_SEEDS; s++)
         LLVMFuzzerTestOneInput(seed[s], (size_t)seed_bytes[s]);
     ck_assert_int_eq(fuzz_reached.read, N_SEEDS);
-    ck_assert_int_eq(fuzz_reached.replayed, 4);
+    ck_assert_int_eq(fuzz_reached.replayed, 8);
     for (; now_s() - start < seconds; number++) {
         int64_t n = mutate(number);
 
