@@ -17,6 +17,8 @@
 
 enum { EXCHANGES = 4 }; /* in an epoch */
 
+static const char ACCELERATOR[] = "v100";
+
 typedef struct replay_case {
     const char *name, *about, *net;
     int n_devices;
@@ -99,13 +101,26 @@ static int64_t make_records(const replay_case *c, int rank, int32_t epoch, qh_re
     return k;
 }
 
-static const char *head_of(const replay_case *c, char *buf, size_t room)
+/* With what it was "recorded" on, so that all commands take the trace. *out is to be freed. */
+static qh_status head_of(const replay_case *c, char **out)
 {
-    snprintf(
-        buf, room,
-        "{\"schema\":\"qhalo.trace/1\",\"method\":\"%s\",\"configuration\":{\"exchange\":\"%s\"}}",
-        c->name, c->order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted");
-    return buf;
+    char *accelerator = NULL;
+    json_t *head = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_accelerator_describe(ACCELERATOR, &accelerator));
+    head =
+        json_pack("{s:s,s:s,s:{s:s},s:{s:s,s:s},s:{s:s,s:s}}", "schema", "qhalo.trace/1", "method",
+                  c->name, "configuration", "exchange",
+                  c->order == QH_EXCHANGE_ROUNDS ? "rounds" : "posted", "network", "name", c->name,
+                  "text", c->net, "accelerator", "name", ACCELERATOR, "text", accelerator);
+    *out = head ? json_dumps(head, JSON_COMPACT) : NULL;
+    if (!*out)
+        st = qh_fail(QH_ERESOURCE, "out of memory");
+out:
+    json_decref(head);
+    qh_mem_free(accelerator);
+    return st;
 }
 
 static qh_status make_trace(const replay_case *c, const char *path, bool quick, figures *f)
@@ -115,12 +130,13 @@ static qh_status make_trace(const replay_case *c, const char *path, bool quick, 
     int64_t epochs = quick || c->messages < per_epoch ? 1 : c->messages / per_epoch;
     qh_trace_writer *w = NULL;
     qh_record *record = NULL;
-    char head[256];
+    char *head = NULL;
     qh_status st;
 
+    QH_TRY(st, head_of(c, &head));
     QH_TRY(st, QH_NEW_ARRAY(&record, (int64_t)EXCHANGES * 2 * (n + 1)));
     QH_TRY(st, qh_trace_writer_open(path, n, &w));
-    QH_TRY(st, qh_trace_writer_begin(w, head_of(c, head, sizeof head)));
+    QH_TRY(st, qh_trace_writer_begin(w, head));
     for (int32_t e = 0; e < epochs; e++) {
         for (int d = 0; d < n; d++)
             QH_TRY(st, qh_trace_writer_records(w, d, e, record, make_records(c, d, e, record)));
@@ -132,6 +148,7 @@ static qh_status make_trace(const replay_case *c, const char *path, bool quick, 
 out:
     qh_trace_writer_abandon(&w);
     qh_mem_free(record);
+    free(head);
     return st;
 }
 
@@ -246,7 +263,7 @@ static qh_status run_cases(const char *folder, bool quick, bool keep, figures *f
     qh_accelerator *a = NULL;
     qh_status st;
 
-    QH_TRY(st, qh_accelerator_open("v100", &a));
+    QH_TRY(st, qh_accelerator_open(ACCELERATOR, &a));
     for (size_t i = 0; i < QH_COUNT(cases); i++) {
         QH_TRY(st, measure(&cases[i], folder, quick, a, &f[i]));
         if (keep)
