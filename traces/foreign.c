@@ -54,7 +54,8 @@ qh_status qh_foreign_path(qh_foreign *f, int rank, const char *path)
     qh_status st = QH_OK;
 
     if (n == 0 || strcmp(f->path[n - 1], path) != 0) {
-        QH_TRY(st, QH_RESIZE(&f->path, n, n + 1));
+        if ((n & (n - 1)) == 0) /* no or a power of two: it is full */
+            QH_TRY(st, QH_RESIZE(&f->path, n, n ? 2 * n : 1));
         QH_TRY(st, qh_mem_strdup(path, &f->path[n]));
         f->n_paths = ++n;
     }

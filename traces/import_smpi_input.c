@@ -29,19 +29,27 @@ out:
     return st;
 }
 
-static qh_status add_path(qh_smpi_input *in, qh_word name)
+/* A name in the list is looked for beside it, and from where qhalo was called, as smpirun does. */
+static qh_status add_path(qh_smpi_input *in, int32_t line, qh_word name)
 {
     const char *slash = strrchr(in->list, '/');
-    qh_status st;
+    char text[QH_WORD_TEXT_BYTES];
+    qh_status st = QH_OK;
 
-    QH_TRY(st, QH_RESIZE(&in->path, in->n, in->n + 1));
+    if ((in->n & (in->n - 1)) == 0) /* no or a power of two: it is full */
+        QH_TRY(st, QH_RESIZE(&in->path, in->n, in->n ? 2 * in->n : 1));
     QH_TRY(st, join(in->list, slash ? slash - in->list : 0, name, &in->path[in->n]));
     in->n++;
-    if (slash && !qh_file_exists(in->path[in->n - 1])) { /* smpirun looks from where it is called */
-        qh_mem_free(in->path[--in->n]);
-        QH_TRY(st, join(NULL, 0, name, &in->path[in->n]));
-        in->n++;
-    }
+    if (qh_file_exists(in->path[in->n - 1]))
+        return QH_OK;
+    qh_mem_free(in->path[--in->n]);
+    QH_TRY(st, join(NULL, 0, name, &in->path[in->n]));
+    in->n++;
+    if (!qh_file_exists(in->path[in->n - 1]))
+        st = qh_fail(QH_EINPUT,
+                     "%s:%d: there is no file '%s'; it has to be the name of one, or the line of a "
+                     "rank, RANK ACTION ...",
+                     in->list, line, qh_word_text(name, text));
 out:
     return st;
 }
@@ -98,7 +106,7 @@ static qh_status read_list(qh_smpi_input *in)
                          QH_TRACE_MAX_DEVICES);
             goto out;
         }
-        QH_TRY(st, add_path(in, l.word[0]));
+        QH_TRY(st, add_path(in, l.number, l.word[0]));
     }
     self = (qh_word){in->list, (int64_t)strlen(in->list)};
     if (whole) {

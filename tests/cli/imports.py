@@ -344,7 +344,7 @@ def refusals(folder):
                        ('num_ranks 1\nrank 1 {\n}\n', ":2: '1' where the number of a rank")):
         Run('trace', 'import', write(folder, 'e.goal', text), '--format', 'goal', '-o',
             folder + '/bad.qht', rc=3, says=says)
-    for text, says in (('', 'names no file'), ('nosuch.txt\nother.txt\n', 'nosuch.txt: cannot be'),
+    for text, says in (('', 'names no file'), ('# a list\nnosuch.txt\nother.txt\n', ":2: there is no file 'nosuch.txt'"),
                        ('0 init\n5\n', ':2: the action is missing'),
                        ('0 init\nx compute 5\n', ":2: 'x' is no rank"),
                        ('0 finalize\n0 compute 5\n', ':2: rank 0 goes on behind finalize')):

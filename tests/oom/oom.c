@@ -4,6 +4,7 @@
 #include "src/base/mem.h"
 #include "src/partition/halo.h"
 #include "tests/support/support.h"
+#include "traces/import.h"
 #include "traces/writer.h"
 
 #include <stdlib.h>
@@ -209,6 +210,43 @@ out:
     return st;
 }
 
+/* A program of another tool, read and written as a trace. */
+static qh_status import(const char *format, const char *text)
+{
+    qh_import_options o = {.flops_per_s = 1e9};
+    const qh_import_ops *ops = NULL;
+    qh_foreign *f = NULL;
+    char path[96];
+    FILE *to;
+    qh_status st;
+
+    snprintf(path, sizeof path, "%s/program", folder);
+    to = fopen(path, "w");
+    ck_assert_ptr_nonnull(to);
+    fputs(text, to);
+    fclose(to);
+    QH_TRY(st, qh_import_find("--format", format, &ops));
+    QH_TRY(st, qh_import_read(ops, path, &o, &f));
+    QH_TRY(st, qh_foreign_write(f, "{}", qht));
+out:
+    qh_foreign_free(f);
+    return st;
+}
+
+static qh_status import_smpi(void)
+{
+    return import("smpi", "0 isend 1 3 100\n0 compute 5\n0 waitall\n0 allreduce 8 1\n"
+                          "# epoch 0 ends\n1 recv 0 3 100\n1 allreduce 8 1\n0 alltoall 1 1\n"
+                          "1 alltoall 1 1\n");
+}
+
+static qh_status import_goal(void)
+{
+    return import("goal", "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 3\nb: calc 5\n"
+                          "b requires a\n}\nrank 1 {\na: recv 8b from 0 tag 3\nb: calc 1\n"
+                          "b irequires a\n}\n");
+}
+
 static qh_status train_thinned(void)
 {
     return train("gcn", "varco", "3");
@@ -236,6 +274,8 @@ static const struct {
     {"training, a sampled boundary", train_sampled},
     {"writing a trace", write_trace},
     {"replaying a trace", replay_trace},
+    {"importing smpi", import_smpi},
+    {"importing goal", import_goal},
     {"training, a part of the columns", train_thinned},
     {"training, error feedback", train_fed_back},
 };
