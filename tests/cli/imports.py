@@ -5,6 +5,8 @@ exports, which come back with the times they had."""
 import math
 import os
 import re
+import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -270,6 +272,10 @@ def others_read_it(folder):
                                     'eager': '0B'}, 'where it came from')
     check('imported from s (smpi)' in Run('trace', 'info', out).out, 'info in words')
     check('imported from s' in Run('replay', out, '--net', 'switch-10g').out, 'replay in words')
+    for form in ('goal', 'smpi'):
+        Run('trace', 'export', out, '--format', form, '-o', folder + '/' + form)
+    if 'protobuf: yes' in Run('--version').out:
+        Run('trace', 'export', out, '--format', 'chakra', '-o', folder + '/chakra')
     for form in ('chrome', 'csv'):
         Run('trace', 'export', out, '--format', form, '-o', folder + '/e', rc=2, says='--net')
         Run('trace', 'export', out, '--format', form, '-o', folder + '/e', '--net', 'switch-10g')
@@ -282,6 +288,62 @@ def others_read_it(folder):
     Run('trace', 'export', out, '--format', 'smpi', '-o', folder + '/again')
     again = take(folder, folder + '/again', 'smpi')
     same(replay(folder, again)['sim_ps'], time, 'out and in again')
+
+
+# --- beside SimGrid, where it is ---
+
+PLATFORM = '''<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="all" routing="Full">
+<cluster id="star" prefix="d" suffix="" radical="0-{last}" speed="1Gf" lat="5us" bw="1GBps"
+ sharing_policy="SPLITDUPLEX" router_id="r"/></zone></platform>
+'''
+# No factors, as in tools/bench_replay; a send is done when it has left.
+CONFIG = ['network/model:CM02', 'network/optim:Full', 'network/bandwidth-factor:1',
+          'network/latency-factor:1', 'network/weight-S:0', 'network/crosstraffic:0',
+          'smpi/bw-factor:0:1', 'smpi/lat-factor:0:1', 'smpi/os:0:0:0', 'smpi/or:0:0:0',
+          'smpi/ois:0:0:0', 'smpi/init:0', 'smpi/async-small-thresh:0',
+          'smpi/send-is-detached-thresh:0', 'surf/precision:1e-12']
+
+
+def smpirun(folder, n):
+    write(folder, 'platform.xml', PLATFORM.format(last=n - 1))
+    write(folder, 'hosts', ''.join(f'd{r}\n' for r in range(n)))
+    done = subprocess.run(['smpirun', '-replay', 'trace.txt', '-np', str(n), '-platform',
+                           'platform.xml', '-hostfile', 'hosts',
+                           *(f'--cfg={c}' for c in CONFIG), '--log=smpi_replay.thres:info'],
+                          cwd=folder, capture_output=True, text=True, check=False)
+    found = re.search(r'Simulation time ([\d.e+-]+)', done.stdout + done.stderr)
+    check(found, f'smpirun: {done.stdout[-500:]}{done.stderr[-500:]}')
+    return float(found.group(1))
+
+
+def beside_simgrid(folder):
+    """The same program there and here, on one switch. Of collectives, those whose algorithms are the
+    same."""
+    if not shutil.which('smpirun'):
+        print('no smpirun here: not compared with SimGrid')
+        return
+    n = 5
+    for i, lines in enumerate((
+            ['bcast 40000'], ['bcast 4000 3 6'], ['gather 3000 3000'], ['scatter 3000 3000 1'],
+            ['alltoall 3000 3000'], ['compute 1e6', 'alltoall 500 500', 'sleep 1e-4'])):
+        where = smpi(folder, [lines] * n, f's{i}')
+        close_to(replay(folder, take(folder, where, 'smpi'), STAR), smpirun(where, n), lines)
+    ring = [[f'irecv {(r - 1) % n} 3 {9000 * (r or n)}', f'compute {1000 * r}',
+             f'isend {(r + 1) % n} 3 {9000 * (r + 1)}', f'wait {r} {(r + 1) % n} 3',
+             'compute 5000', f'wait {(r - 1) % n} {r} 3'] for r in range(n)]
+    where = smpi(folder, ring, 'ring')
+    close_to(replay(folder, take(folder, where, 'smpi'), STAR), smpirun(where, n), 'ring')
+    Run('trace', 'export', os.path.join(SAMPLES, 'varco.qht'), '--format', 'smpi', '-o',
+        folder + '/x')
+    here = replay(folder, take(folder, folder + '/x', 'smpi'), STAR)
+    close_to(here, smpirun(folder + '/x', 8), 'an export', 0.01)
+
+
+def close_to(run, seconds, what, off=2e-4):
+    check(abs(run['sim_seconds'] / seconds - 1) <= off,
+          f'{what}: {run["sim_seconds"]} here, {seconds} in SimGrid')
 
 
 # --- what is refused ---
@@ -392,4 +454,4 @@ def marks(folder):
 
 if __name__ == '__main__':
     sys.exit(main([ping_pong, tags, all_to_all, collectives, sends, speeds, graphs, one_file,
-                   there_and_back, others_read_it, refusals, usage, marks]))
+                   there_and_back, others_read_it, beside_simgrid, refusals, usage, marks]))

@@ -164,6 +164,45 @@ def a_full_disk(folder):
     Run('train', *SMALL, '--quiet', '--trace', folder + '/no/such/x.qht', rc=4, says='cannot be')
 
 
+def damaged(folder):
+    """Cut anywhere, with any bit turned: a named error, or the epochs that are whole (what a command
+    has no use for, it does not look at; verify looks at all). Never another table."""
+    path, _ = record(folder, 'd', '--method', 'random', '--trace-payload')
+    with open(path, 'rb') as f:
+        data = f.read()
+    right = Run('trace', 'info', path, '--json').json()['epoch_table']
+    same(len(right), 4, 'epochs')
+    reached = set()
+    for i in range(60):
+        at = len(data) * i // 61 + i % 7
+        cut = data[:at]
+        turned = data[:at] + bytes([data[at] ^ 1 << i % 8]) + data[at + 1:]
+        for wrong in (cut, turned):
+            with open(path, 'wb') as f:
+                f.write(wrong)
+            Run('trace', 'verify', path, rc=3, says=r'd\.qht')
+            for more in ([], ['--partial']):
+                done = subprocess.run([QHALO, 'trace', 'info', path, '--json', *more],
+                                      capture_output=True, text=True, check=False)
+                check(done.returncode in (0, 3), f'byte {at}: exit status {done.returncode}')
+                table = strict_json(done.stdout)['epoch_table'] if done.returncode == 0 else []
+                check(more or not table or (wrong is turned and len(table) == 4),
+                      f'byte {at}: {len(table)} epochs, and nothing said')
+                for got, wanted in zip(table, right):
+                    if got['sim_seconds'] is None:  # the times of an epoch come after it
+                        wanted = dict(wanted, sim_seconds=None)
+                    same(got, wanted, f'an epoch of the table, damaged at byte {at}')
+                reached.add(len(table))
+    check(reached >= {1, 2, 3}, f'epochs that were read: {reached}')
+
+
+def every_setting(folder):
+    """verify and diff replay with the run's own all-reduce and slow devices."""
+    for i, more in enumerate((['--allreduce', 'tree'], ['--devices-slow', '1:3'])):
+        path, _ = record(folder, str(i), '--devices', '4', *more)
+        same(Run('trace', 'verify', path, '--json').json()['epochs_of_same_time'], 4, f'{more}')
+
+
 def refusals(folder):
     path, _ = record(folder, 'a')
     with open(path, 'rb') as f:
@@ -190,4 +229,4 @@ def refusals(folder):
 
 if __name__ == '__main__':
     sys.exit(main([recorded_is_what_ran, same_run_same_file, what_if, several_traces, killed,
-                   interrupted, a_full_disk, refusals]))
+                   interrupted, a_full_disk, damaged, every_setting, refusals]))
