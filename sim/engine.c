@@ -301,7 +301,9 @@ static bool is_unknown(const qh_engine *e, const qh_event *v)
     return kind_of(v) == QH_EVENT_STEP && !d->closed && d->head == d->n;
 }
 
-static qh_status run(qh_engine *e)
+/* Up to an instant, and never past a device whose next record is unknown; but a live device is left
+ * idle there, since what it does next it does later. */
+static qh_status run(qh_engine *e, qh_time until)
 {
     qh_netmodel *net = e->config.net;
     qh_status st = QH_OK;
@@ -310,12 +312,16 @@ static qh_status run(qh_engine *e)
         qh_time finish = net ? net->ops->next(net) : QH_TIME_NEVER;
         qh_time event = qh_heap_next(&e->events);
 
+        if ((finish < event ? finish : event) > until)
+            break;
         if (finish <= event && finish != QH_TIME_NEVER) {
             QH_TRY(st, deliver(e, finish));
         } else if (e->events.n > 0 && !is_unknown(e, &e->events.item[0])) {
             qh_event v = qh_heap_pop(&e->events);
 
             QH_TRY(st, dispatch(e, &v));
+        } else if (e->events.n > 0 && e->config.live) {
+            e->device[qh_heap_pop(&e->events).id].idle = true;
         } else {
             break;
         }
@@ -327,7 +333,7 @@ out:
 qh_status qh_engine_run(qh_engine *e)
 {
     if (e->failed == QH_OK)
-        e->failed = run(e);
+        e->failed = run(e, QH_TIME_NEVER);
     return e->failed;
 }
 
@@ -353,4 +359,42 @@ int64_t qh_engine_pending(const qh_engine *e, int device)
 qh_time qh_engine_now(const qh_engine *e, int device)
 {
     return e->device[device].now;
+}
+
+/* --- live --- */
+
+qh_status qh_engine_run_until(qh_engine *e, qh_time until)
+{
+    QH_ASSERT(e->config.live);
+    if (e->failed == QH_OK)
+        e->failed = run(e, until);
+    return e->failed;
+}
+
+qh_status qh_engine_do(qh_engine *e, int device, qh_time now, const qh_record *r)
+{
+    qh_engine_device *d = &e->device[device];
+    qh_status st;
+
+    QH_ASSERT(e->config.live && d->idle && now >= d->now);
+    QH_TRY(st, qh_engine_feed(e, device, r, 1));
+    d->idle = false;
+    QH_TRY(st, qh_engine_resume(e, device, now));
+    st = qh_engine_run_until(e, now);
+out:
+    return st;
+}
+
+bool qh_engine_is_idle(const qh_engine *e, int device)
+{
+    return e->device[device].idle;
+}
+
+qh_time qh_engine_next(const qh_engine *e)
+{
+    qh_netmodel *net = e->config.net;
+    qh_time finish = net ? net->ops->next(net) : QH_TIME_NEVER;
+    qh_time event = qh_heap_next(&e->events);
+
+    return finish < event ? finish : event;
 }

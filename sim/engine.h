@@ -22,6 +22,7 @@ typedef struct qh_engine_config {
     const double *compute_scale; /* borrowed, [n_devices]: durations of compute operations are times
                                     this; NULL: 1 */
     bool path;                   /* follow the critical path */
+    bool live;                   /* instants are the caller's: see below */
     qh_timeline timeline;
 } qh_engine_config;
 
@@ -55,5 +56,20 @@ qh_path qh_engine_path(const qh_engine *e);
 
 /* The instant the device has reached. */
 qh_time qh_engine_now(const qh_engine *e, int device);
+
+/* --- live: devices that really compute, of whom it is not known what they do next ---
+ *
+ * A device does a record at an instant that the caller gives, and is idle again when that is over:
+ * a SEND when its overhead is paid, a WAIT or an all-reduce when what it waits for is there.
+ * Computing is no business of a live engine. Instants never go back. Errors are those of
+ * qh_engine_run. */
+
+/* All that happens up to an instant. Devices are idle after the first call. */
+qh_status qh_engine_run_until(qh_engine *e, qh_time until);
+/* An idle device does a record, when all before `now` has been run; and all that happens then. */
+qh_status qh_engine_do(qh_engine *e, int device, qh_time now, const qh_record *r);
+bool qh_engine_is_idle(const qh_engine *e, int device);
+/* When something happens next if no device does anything more; QH_TIME_NEVER: nothing. */
+qh_time qh_engine_next(const qh_engine *e);
 
 #endif

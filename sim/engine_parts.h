@@ -93,6 +93,7 @@ typedef struct qh_engine_device {
     qh_time now;
     qh_device_state state;
     bool closed;       /* no more records will come */
+    bool idle;         /* live: it computes */
     qh_record current; /* the record that holds the device, or whose interval is to be told */
     qh_time held_from; /* start of current */
     bool untold;       /* current's interval ends at now */
