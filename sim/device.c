@@ -55,7 +55,7 @@ static qh_status build(device *d, qh_team *team, qh_trainer **out)
                                .rank = d->rank,
                                .transport = c->transport,
                                .team = team,
-                               .sink = qh_meter_sink(c->meter)};
+                               .sink = c->pace ? qh_pace_sink(c->pace) : qh_meter_sink(c->meter)};
     qh_trainer *t = NULL;
     qh_status st;
 
@@ -83,6 +83,8 @@ static qh_status work(device *d)
     QH_TRY(st, qh_team_new(c->placement->team_size[d->rank], cpu_sets, &team));
     QH_TRY(st, build(d, team, &t));
     QH_TRY(st, qh_barrier_wait(d->fleet->built, all_built, d->fleet));
+    if (c->pace)
+        qh_pace_begin(c->pace, d->rank);
     qh_meter_begin(c->meter, d->rank);
     QH_TRY(st, qh_train(t, &d->result));
 out:
@@ -96,6 +98,8 @@ static void stop_all(fleet *f, int rank)
     f->config->transport->ops->abort(f->config->transport, rank);
     qh_barrier_break(f->built);
     qh_meter_break(f->config->meter);
+    if (f->config->pace)
+        qh_pace_break(f->config->pace);
 }
 
 static void *thread_main(void *ctx)

@@ -4,6 +4,7 @@
 #define QH_SIM_DEVICE_H
 
 #include "sim/meter.h"
+#include "sim/pace.h"
 #include "sim/placement.h"
 #include "src/partition/halo.h"
 #include "src/train/trainer.h"
@@ -16,6 +17,7 @@ typedef struct qh_devices_config {
     const qh_placement *placement;
     qh_transport *transport;
     qh_meter *meter;
+    qh_pace *pace; /* before the meter; NULL: nobody waits for the network */
     /* Called from one thread when every device is built, before the first epoch: what all devices
      * together will send in epoch 0. NULL: nobody wants to know. */
     void (*ready)(void *ctx, const qh_volume *first_epoch);

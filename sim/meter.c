@@ -62,9 +62,9 @@ static void emit(qh_sink *sink, int rank, const qh_record *r)
     if (d->status < 0)
         return;
     if (m->config.stamp) {
-        int64_t now = cpu_now(d);
+        int64_t now = cpu_now(d), cpu_ns = now - d->cpu_ns;
 
-        copy.host_ns = now - d->cpu_ns;
+        copy.host_ns = r->host_ns > 0 && r->host_ns < cpu_ns ? r->host_ns : cpu_ns;
         d->cpu_ns = now;
     }
     if (m->config.watch)

@@ -11,7 +11,7 @@
 typedef struct qh_meter qh_meter;
 
 /* Everything is borrowed; engine's timeline is ours to set. stamp: write the host's CPU time into
- * records (measured compute). */
+ * records (measured compute); a record that has a shorter host_ns keeps it. */
 typedef struct qh_meter_config {
     qh_engine_config engine;
     const qh_observer *observer;

@@ -2,6 +2,7 @@
 
 #include "sim/device.h"
 #include "sim/scenario_parts.h"
+#include "src/base/log.h"
 
 static qh_status build(qh_scenario *c)
 {
@@ -17,7 +18,15 @@ static qh_status build(qh_scenario *c)
     c->result->cores = c->placement->n_cores;
     c->result->cores_shared = c->placement->shared;
     QH_TRY(st, qh_inproc_new(n, &c->transport));
+    if (s->clock == QH_CLOCK_REAL && c->placement->shared)
+        qh_log(
+            QH_LOG_WARNING,
+            "--clock: %d devices on %d cores wait for each other's computing too, which the "
+            "prediction leaves out; fewer devices, or a slower network (--time-scale), is fairer",
+            n, c->placement->n_cores);
+    c->watch = s->clock == QH_CLOCK_REAL;
     QH_TRY(st, qh_scenario_meter(c));
+    QH_TRY(st, qh_scenario_pace(c));
 out:
     return st;
 }
@@ -39,6 +48,7 @@ static qh_status train(qh_scenario *c)
                                  .placement = c->placement,
                                  .transport = c->transport,
                                  .meter = c->meter,
+                                 .pace = c->pace,
                                  .ready = ready,
                                  .ctx = c};
     qh_status st;

@@ -10,6 +10,9 @@
 #include "src/partition/partition.h"
 #include "src/train/trainer.h"
 
+/* Whether devices wait, by the wall clock, as long as the network says (pace.h). */
+typedef enum qh_clock { QH_CLOCK_VIRTUAL, QH_CLOCK_REAL } qh_clock;
+
 /* All train options of DESIGN section 3, as qh_scenario_options describes them. */
 typedef struct qh_settings {
     int64_t devices;
@@ -46,6 +49,8 @@ typedef struct qh_settings {
     int compute; /* modeled|measured */
     int exchange;
     int allreduce; /* qh_reduce_kind */
+    int clock;     /* qh_clock */
+    double time_scale;
     char *devices_slow;
     /* host */
     int64_t threads;

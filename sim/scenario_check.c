@@ -105,6 +105,16 @@ out:
     return st;
 }
 
+/* Modeled times are of another machine than the one that the wall clock times. */
+static qh_status check_clock(const qh_settings *s)
+{
+    if (s->clock == QH_CLOCK_REAL && s->compute != QH_COMPUTE_MEASURED)
+        return qh_fail(QH_EUSAGE,
+                       "--compute: modeled does not go with --clock real, where devices take the "
+                       "time that this host takes; it has to be measured");
+    return QH_OK;
+}
+
 qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const qh_kernels *kernels,
                                qh_train_settings *out)
 {
@@ -112,6 +122,7 @@ qh_status qh_scenario_training(const qh_settings *s, const qh_dataset *d, const 
     qh_status st;
 
     QH_TRY(st, check_model(s, d));
+    QH_TRY(st, check_clock(s));
     t.model = model_config(s, d);
     t.epochs = s->epochs;
     t.lr = s->lr;
@@ -171,6 +182,7 @@ qh_status qh_settings_check(const qh_settings *s)
     QH_TRY(st, qh_settings_parts(s, &parts));
     QH_TRY(st, qh_parts_open_rate(s, &parts, &rate));
     QH_TRY(st, check_kinds(s));
+    QH_TRY(st, check_clock(s));
     QH_TRY(st, qh_accelerator_open(s->accelerator, &accelerator));
     QH_TRY(st, qh_netmodel_open(s->net, s->devices > 1 ? (int)s->devices : 0, &net));
     QH_TRY(st, qh_reduce_check((qh_reduce_kind)s->allreduce, (int)s->devices, net));

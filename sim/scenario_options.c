@@ -96,6 +96,10 @@ const qh_option qh_scenario_options[] = {
      .help = "all blocks of an exchange at once, or round by round"},
     {"allreduce", QH_OPT_CHOICE, AT(allreduce), .choices = "ring|tree|hierarchical",
      .help = "how gradients are summed; hierarchical: inside machines, then between them"},
+    {"clock", QH_OPT_CHOICE, AT(clock), .choices = "virtual|real",
+     .help = "real: messages really take as long as the network says, and epochs are measured"},
+    {"time-scale", QH_OPT_REAL, AT(time_scale), .def = 1, .min = 1e-3, .max = 1e6, .value = "F",
+     .help = "all of the network takes F times as long"},
     {"devices-slow", QH_OPT_TEXT, AT(devices_slow), .value = "LIST",
      .help = "devices that compute slower: 3:1.5,8-15:2 (times the duration)"},
 

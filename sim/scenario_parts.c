@@ -1,5 +1,6 @@
 #include "sim/scenario_parts.h"
 
+#include "netmodel/stretch.h"
 #include "sim/link_loads.h"
 #include "sim/scenario_check.h"
 #include "sim/slow_devices.h"
@@ -91,6 +92,20 @@ static void note_cost(qh_channel_costs *c, bool first, double theta, double gamm
                             .gamma_max = first ? gamma : fmax(gamma, c->gamma_max)};
 }
 
+static qh_status open_network(const qh_settings *s, qh_netmodel **out)
+{
+    qh_netmodel *net = NULL;
+    qh_status st;
+
+    QH_TRY(st, qh_netmodel_open(s->net, (int)s->devices, &net));
+    QH_TRY(st, qh_netmodel_stretch(&net, s->time_scale));
+    *out = net;
+    net = NULL;
+out:
+    qh_netmodel_close(net);
+    return st;
+}
+
 /* What a byte and a block cost on each channel: the network's fit, and the copies to and from the
  * host where it stages. */
 static qh_status build_costs(qh_scenario *c)
@@ -130,16 +145,38 @@ out:
     return st;
 }
 
+static qh_engine_config engine_config(const qh_scenario *c, qh_netmodel *net)
+{
+    const qh_settings *s = c->settings;
+
+    return (qh_engine_config){.n_devices = (int)s->devices,
+                              .net = net,
+                              .accelerator = c->accelerator,
+                              .compute = (qh_compute_kind)s->compute,
+                              .order = (qh_exchange_order)s->exchange,
+                              .reduce = (qh_reduce_kind)s->allreduce,
+                              .compute_scale = c->compute_scale};
+}
+
+qh_status qh_scenario_pace(qh_scenario *c)
+{
+    const qh_settings *s = c->settings;
+    qh_pace_config p = {.next = qh_meter_sink(c->meter)};
+    qh_status st = QH_OK;
+
+    if (s->clock != QH_CLOCK_REAL || s->devices == 1)
+        return QH_OK;
+    QH_TRY(st, open_network(s, &c->pace_net));
+    p.engine = engine_config(c, c->pace_net);
+    QH_TRY(st, qh_pace_new(&p, &c->pace));
+out:
+    return st;
+}
+
 qh_status qh_scenario_meter(qh_scenario *c)
 {
     const qh_settings *s = c->settings;
-    qh_meter_config m = {.engine = {.n_devices = (int)s->devices,
-                                    .net = c->net,
-                                    .accelerator = c->accelerator,
-                                    .compute = (qh_compute_kind)s->compute,
-                                    .order = (qh_exchange_order)s->exchange,
-                                    .reduce = (qh_reduce_kind)s->allreduce,
-                                    .compute_scale = c->compute_scale},
+    qh_meter_config m = {.engine = engine_config(c, c->net),
                          .observer = c->observer,
                          .n_layers = c->train.model.n_layers,
                          .epochs = s->epochs,
@@ -166,8 +203,10 @@ qh_status qh_scenario_models(qh_scenario *c)
     QH_TRY(st, qh_parts_open_rate(s, &parts, &c->rate));
     c->train.rate = c->rate;
     QH_TRY(st, qh_accelerator_open(s->accelerator, &c->accelerator));
-    if (n > 1) /* a device alone has nobody to talk to */
-        QH_TRY(st, qh_netmodel_open(s->net, n, &c->net));
+    if (s->clock == QH_CLOCK_REAL)
+        c->accelerator->measured_factor = 1; /* what is computed on is this host */
+    if (n > 1)                               /* a device alone has nobody to talk to */
+        QH_TRY(st, open_network(s, &c->net));
     QH_TRY(st, build_costs(c));
     QH_TRY(st, qh_slow_devices("--devices-slow", s->devices_slow, n, 1, &c->compute_scale));
 out:
@@ -176,6 +215,8 @@ out:
 
 void qh_scenario_dismantle(qh_scenario *c)
 {
+    qh_pace_free(c->pace);
+    qh_netmodel_close(c->pace_net);
     qh_meter_free(c->meter);
     if (c->transport)
         c->transport->ops->free(c->transport);

@@ -4,6 +4,7 @@
 #define QH_SIM_SCENARIO_PARTS_H
 
 #include "sim/meter.h"
+#include "sim/pace.h"
 #include "sim/placement.h"
 #include "sim/scenario.h"
 #include "src/partition/halo.h"
@@ -28,6 +29,8 @@ typedef struct qh_scenario {
     qh_placement *placement;     /* owned */
     qh_transport *transport;     /* owned */
     qh_meter *meter;             /* owned */
+    qh_netmodel *pace_net;       /* owned; real clock: the network as the devices meet it */
+    qh_pace *pace;               /* owned; real clock */
 } qh_scenario;
 
 void qh_scenario_begin_host(qh_scenario *c);
@@ -39,6 +42,8 @@ qh_status qh_scenario_ids(qh_scenario *c);
 qh_status qh_scenario_measure(qh_scenario *c);
 qh_status qh_scenario_layout(qh_scenario *c);
 qh_status qh_scenario_meter(qh_scenario *c);
+/* c->pace, where the clock is the real one and there are other devices to wait for. */
+qh_status qh_scenario_pace(qh_scenario *c);
 
 /* After training: all of the result but the host's figures. QH_EINTERRUPT where it was stopped. */
 qh_status qh_scenario_finish(qh_scenario *c);

@@ -406,6 +406,9 @@ static qh_status run(int argc, char **argv)
 
     QH_TRY(st, qh_args_scan(&args, argc, argv, refuse_parts, NULL));
     QH_TRY(st, qh_run_read(&args, &s, &o.front, argc, argv));
+    if (s.clock == QH_CLOCK_REAL)
+        QH_TRY(st, qh_fail(QH_EUSAGE, "--clock: compare puts virtual times side by side; real time "
+                                      "is for train, a method at a time"));
     if (o.front.config)
         QH_TRY(st, qh_args_scan_file(&args, o.front.config, refuse_parts, NULL));
     QH_TRY(st, qh_args_want(&args, "compare", 1, "DATASET"));

@@ -56,6 +56,11 @@ static qh_status read_request(qh_args *a, request *q, int argc, char **argv)
                            "with it",
                            (long long)q->settings.devices, n, (long long)q->settings.devices));
     q->settings.devices = n;
+    if (q->settings.clock == QH_CLOCK_REAL || q->settings.time_scale != 1)
+        QH_TRY(st, qh_fail(QH_EUSAGE,
+                           "--%s: between ranks the network is a real one, and takes the time it "
+                           "takes; `qhalo train` has one to be held up by",
+                           q->settings.clock == QH_CLOCK_REAL ? "clock" : "time-scale"));
     QH_TRY(st, qh_job_here()->rank == 0 ? qh_train_check(&q->options, &q->settings)
                                         : qh_settings_check(&q->settings));
 out:

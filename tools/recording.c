@@ -1,5 +1,6 @@
 #include "tools/recording.h"
 
+#include "netmodel/stretch.h"
 #include "sim/slow_devices.h"
 #include "src/base/log.h"
 #include "src/base/mem.h"
@@ -47,6 +48,9 @@ static qh_status parse_head(qh_recording *r)
                      ? QH_COMPUTE_MEASURED
                      : QH_COMPUTE_MODELED;
     r->reduce = reduce_of(text_at(configuration, "allreduce", "ring"));
+    r->time_scale = json_number_value(json_object_get(configuration, "time-scale"));
+    if (!(r->time_scale > 0)) /* of an older version, or of another program */
+        r->time_scale = 1;
     r->slow = text_at(configuration, "devices-slow", NULL);
     r->imported = json_is_object(json_object_get(r->head, "imported"));
     r->follows_network = json_is_true(json_object_get(r->head, "widths_follow_network"));
@@ -81,14 +85,23 @@ void qh_recording_close(qh_recording *r)
 
 qh_status qh_recording_net(const qh_recording *r, qh_netmodel **net)
 {
+    qh_netmodel *m = NULL;
+    qh_status st;
+
     *net = NULL;
     if (r->info->n_devices == 1)
         return QH_OK;
     if (!r->net.text)
         return qh_fail(QH_EUSAGE, "--net: %s does not say which network it was made on; name one",
                        r->path);
-    return qh_netmodel_open_text(r->net.name ? r->net.name : r->path, r->net.text,
-                                 r->info->n_devices, net);
+    QH_TRY(st, qh_netmodel_open_text(r->net.name ? r->net.name : r->path, r->net.text,
+                                     r->info->n_devices, &m));
+    QH_TRY(st, qh_netmodel_stretch(&m, r->time_scale));
+    *net = m;
+    m = NULL;
+out:
+    qh_netmodel_close(m);
+    return st;
 }
 
 qh_status qh_recording_accelerator(const qh_recording *r, qh_accelerator **accelerator)

@@ -21,7 +21,8 @@ typedef struct qh_recording {
     qh_recorded_part net, accelerator;
     qh_exchange_order order;
     qh_reduce_kind reduce;
-    const char *slow; /* borrowed from head: devices that compute slower, or NULL */
+    const char *slow;  /* borrowed from head: devices that compute slower, or NULL */
+    double time_scale; /* of its network; see qh_recording_net */
     qh_compute_kind compute;
     bool imported;        /* from another tool: computations are times, nothing was trained */
     bool follows_network; /* its bit-widths would be others on another network */

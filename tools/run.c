@@ -32,7 +32,7 @@ static qh_status take_one(void *ctx, const char *where, const char *name, const 
 
 /* Options of one source that say the same thing, or nothing. */
 typedef struct given {
-    bool bits, partition, partitioner;
+    bool bits, partition, partitioner, compute;
 } given;
 
 static qh_status note_given(void *ctx, const char *where, const char *name, const char *text)
@@ -41,6 +41,7 @@ static qh_status note_given(void *ctx, const char *where, const char *name, cons
 
     (void)text;
     g->bits = g->bits || strcmp(name, "bits") == 0;
+    g->compute = g->compute || strcmp(name, "compute") == 0;
     g->partition = g->partition || strcmp(name, "partition") == 0;
     g->partitioner = g->partitioner || strcmp(name, "partitioner") == 0;
     if (g->partition && g->partitioner)
@@ -82,6 +83,8 @@ qh_status qh_run_read(qh_args *a, qh_settings *s, qh_front *front, int argc, cha
     QH_TRY(st, qh_args_scan(a, argc, argv, take_one, &recipe));
     QH_TRY(st, qh_args_scan(a, argc, argv, qh_args_store, a));
     front->bits_given = in_file.bits || in_line.bits;
+    if (s->clock == QH_CLOCK_REAL && !in_file.compute && !in_line.compute)
+        s->compute = QH_COMPUTE_MEASURED; /* the other would be refused */
 out:
     return st;
 }
@@ -198,7 +201,9 @@ static qh_status open_outputs(const qh_run_output *to, const char *dataset, watc
     qh_status st = QH_OK;
 
     if (to->folder)
-        QH_TRY(st, qh_runfolder_open(to->folder, to->measured, &w->folder));
+        QH_TRY(st,
+               qh_runfolder_open(to->folder, to->measured || w->settings->clock == QH_CLOCK_REAL,
+                                 &w->folder));
     if (!to->trace)
         return QH_OK;
     QH_TRY(st,

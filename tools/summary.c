@@ -222,9 +222,11 @@ static void print_measured(const qh_result *r, FILE *out)
     qh_measured m;
 
     if (qh_result_measured(r, &m))
-        fprintf(out, "measured    %s an epoch (median; %s to %s), %+.1f %% of what is simulated\n",
+        fprintf(out,
+                "measured    %s an epoch (median; %s to %s), %+.1f %% of what is simulated%s\n",
                 qh_print_seconds(m.median, a), qh_print_seconds(m.min, b),
-                qh_print_seconds(m.max, c), 100 * (m.median / predicted - 1));
+                qh_print_seconds(m.max, c), 100 * (m.median / predicted - 1),
+                r->cores_shared ? ", with cores that devices share" : "");
 }
 
 static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)

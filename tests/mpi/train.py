@@ -158,6 +158,8 @@ def failures_end_the_job(folder):
             (3, [cut, *SMALL], 3, r'qhalo: .*cut\.qhp'),
             (3, [odd, *SMALL], 3, r'qhalo: .*odd\.qhp: its parts are damaged'),
             (2, [GRAPH, *SMALL, '--devices', 3], 2, r'qhalo: --devices: 3 devices on 2 ranks'),
+            (2, [GRAPH, *SMALL, '--clock', 'real'], 2, r'qhalo: --clock: between ranks'),
+            (2, [GRAPH, *SMALL, '--time-scale', 2], 2, r'qhalo: --time-scale: between ranks'),
             (2, [GRAPH, *SMALL, '--method', 'int9'], 2, r'qhalo: --method'),
             (3, [path, *SMALL, '--partitioner', 'random'], 2, r'qhalo: --partition: '),
             (3, [path, *SMALL, '--feature-norm', 'row'], 2, r'qhalo: --feature-norm: '),
