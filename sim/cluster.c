@@ -89,8 +89,8 @@ static qh_status place(rank_run *r)
     const qh_placement *p;
     qh_status st;
 
-    QH_TRY(st, qh_placement_new(r->cluster->n_here, (int)c->settings->threads,
-                                c->settings->pin == 1, &c->placement));
+    QH_TRY(st, qh_placement_new(r->cluster->n_here, (int)c->settings->threads, c->settings->pin,
+                                &c->placement));
     p = c->placement;
     c->result->cores = p->n_cores;
     c->result->cores_shared = p->shared;

@@ -1,5 +1,6 @@
 #include "sim/placement.h"
 
+#include "sim/cpu_list.h"
 #include "src/base/log.h"
 #include "src/base/mem.h"
 
@@ -100,6 +101,30 @@ out:
     return st;
 }
 
+/* --- --pin --- */
+
+static bool is_list(const char *pin)
+{
+    return pin && strcmp(pin, "on") != 0 && strcmp(pin, "off") != 0;
+}
+
+qh_status qh_placement_check(const char *pin)
+{
+    int list[CPU_SETSIZE], n;
+
+    return is_list(pin) ? qh_cpu_list(pin, list, &n) : QH_OK;
+}
+
+const char *qh_placement_text(const qh_placement *p, int device, char *buf, size_t room)
+{
+    cpu_set_t all;
+
+    CPU_ZERO(&all);
+    for (int i = 0; i < p->team_size[device]; i++)
+        CPU_OR(&all, &all, &p->cpu_sets[device][i]);
+    return qh_cpu_text(&all, buf, room);
+}
+
 int qh_placement_cores(void)
 {
     int order[CPU_SETSIZE], n_cpus, n_cores;
@@ -145,7 +170,32 @@ out:
     return st;
 }
 
-qh_status qh_placement_new(int n_devices, int threads, bool pin, qh_placement **out)
+/* The CPUs of a list in place of those that are allowed, which they have to be among. */
+static qh_status take_list(const char *pin, int n_devices, int threads, int *order, int *n_cpus)
+{
+    int list[CPU_SETSIZE], n = 0;
+    qh_status st;
+
+    QH_TRY(st, qh_cpu_list(pin, list, &n));
+    for (int i = 0; i < n; i++) {
+        bool allowed = false;
+
+        for (int k = 0; k < *n_cpus && !allowed; k++)
+            allowed = order[k] == list[i];
+        if (!allowed)
+            return qh_fail(QH_EUSAGE, "--pin: CPU %d is none of the %d that this process may use",
+                           list[i], *n_cpus);
+    }
+    if (n < n_devices || n < threads)
+        return qh_fail(QH_EUSAGE, "--pin: %s has %d CPUs for %d %s; each takes one", pin, n,
+                       n < n_devices ? n_devices : threads, n < n_devices ? "devices" : "threads");
+    memcpy(order, list, (size_t)n * sizeof *list);
+    *n_cpus = n;
+out:
+    return st;
+}
+
+qh_status qh_placement_new(int n_devices, int threads, const char *pin, qh_placement **out)
 {
     qh_status st;
     qh_placement *p = NULL;
@@ -153,10 +203,14 @@ qh_status qh_placement_new(int n_devices, int threads, bool pin, qh_placement **
 
     QH_ASSERT(n_devices >= 1 && threads >= 0);
     QH_TRY(st, read_order(order, &n_cpus, &n_cores));
+    if (is_list(pin)) {
+        QH_TRY(st, take_list(pin, n_devices, threads, order, &n_cpus));
+        n_cores = n_cpus;
+    }
     QH_TRY(st, QH_NEW(&p));
     p->n_devices = n_devices;
     p->n_cores = choose_count(n_devices, threads, n_cpus, n_cores);
-    p->pinned = pin;
+    p->pinned = !pin || strcmp(pin, "off") != 0;
     p->shared = n_devices > p->n_cores;
     QH_TRY(st, QH_NEW_ARRAY(&p->team_size, n_devices));
     QH_TRY(st, QH_NEW_ARRAY(&p->cpu_sets, n_devices));

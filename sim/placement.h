@@ -19,10 +19,20 @@ typedef struct qh_placement {
 
 /* threads 0: as many as there are cores allowed, or hyper-threads where the devices are more than
  * the cores; more than there are hyper-threads allowed: cut to that, with a note. Threads beyond
- * the devices go to the first ones, one each in turn. With pin each thread has one CPU; without,
- * all may float over the chosen ones. Devices that share CPUs are noted through qh_log. */
-qh_status qh_placement_new(int n_devices, int threads, bool pin, qh_placement **out);
+ * the devices go to the first ones, one each in turn. pin "on" (or NULL): each thread has one CPU;
+ * "off": all may float over the chosen ones. Devices that share CPUs are noted through qh_log.
+ *
+ * Any other pin is a list of CPUs, "0,2,4-7": the threads of device 0 get the first, those of
+ * device 1 the next, and so on; threads 0: one for each. QH_EUSAGE, naming --pin: no such list, a
+ * CPU twice or not allowed, fewer than there are devices or threads. */
+qh_status qh_placement_new(int n_devices, int threads, const char *pin, qh_placement **out);
 void qh_placement_free(qh_placement *p);
+
+/* Of a pin: whether it is "on", "off" or a list; what this machine has is not looked at. */
+qh_status qh_placement_check(const char *pin);
+
+/* Where the threads of a device may run: "0", "2,4-5". Gives buf. */
+const char *qh_placement_text(const qh_placement *p, int device, char *buf, size_t room);
 
 /* Cores in the allowed set (>= 1). */
 int qh_placement_cores(void);

@@ -14,7 +14,8 @@ static qh_status build(qh_scenario *c)
     QH_TRY(st, qh_scenario_ids(c));
     QH_TRY(st, qh_scenario_measure(c));
     QH_TRY(st, qh_scenario_layout(c));
-    QH_TRY(st, qh_placement_new(n, (int)s->threads, s->pin == 1, &c->placement));
+    QH_TRY(st, qh_placement_new(n, (int)s->threads, s->pin, &c->placement));
+    c->result->placement = c->placement;
     c->result->cores = c->placement->n_cores;
     c->result->cores_shared = c->placement->shared;
     QH_TRY(st, qh_inproc_new(n, &c->transport));
@@ -72,6 +73,7 @@ qh_status qh_scenario_run(const qh_settings *s, const qh_dataset *dataset, const
     if (st < 0 && st != QH_EINTERRUPT)
         goto out;
     qh_scenario_measure_host(&c);
+    r.placement = NULL;
     *out = r;
     r = (qh_result){0};
 out:

@@ -54,7 +54,7 @@ typedef struct qh_settings {
     char *devices_slow;
     /* host */
     int64_t threads;
-    int pin; /* off|on */
+    char *pin; /* on|off|LIST */
 } qh_settings;
 
 /* The table behind flags, configuration files, help and run.json. */
@@ -145,6 +145,7 @@ typedef struct qh_result {
     int64_t peak_rss_bytes;
     int cores;
     bool cores_shared, interrupted;
+    const struct qh_placement *placement; /* borrowed; while devices are threads here, then NULL */
 } qh_result;
 
 /* Called from one thread at a time, while the others wait: epoch() as epochs end in virtual time

@@ -1,5 +1,6 @@
 /* Settings as the user gives them into what training takes, with every mistake named. */
 #include "sim/scenario_check.h"
+#include "sim/placement.h"
 #include "sim/slow_devices.h"
 #include "src/base/mem.h"
 
@@ -181,6 +182,7 @@ qh_status qh_settings_check(const qh_settings *s)
     QH_TRY(st, choose_parts(s, qh_kernels_find("fast"), &t));
     QH_TRY(st, qh_settings_parts(s, &parts));
     QH_TRY(st, qh_parts_open_rate(s, &parts, &rate));
+    QH_TRY(st, qh_placement_check(s->pin));
     QH_TRY(st, check_kinds(s));
     QH_TRY(st, check_clock(s));
     QH_TRY(st, qh_accelerator_open(s->accelerator, &accelerator));

@@ -106,8 +106,8 @@ const qh_option qh_scenario_options[] = {
     {"threads", QH_OPT_INT, AT(threads), .def = 0, .min = 0, .max = 65536, .value = "T",
      .help = "cores of this host to use in all; 0: those that this process may use",
      .group = "This host"},
-    {"pin", QH_OPT_CHOICE, AT(pin), .choices = "off|on", .def = 1,
-     .help = "bind each thread to a core"},
+    {"pin", QH_OPT_TEXT, AT(pin), .def_text = "on", .value = "on|off|LIST",
+     .help = "bind each thread to a core of its own; LIST: to these CPUs, as 0,2,4-7"},
     {0},
 };
 

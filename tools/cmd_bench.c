@@ -199,7 +199,7 @@ static qh_status bench_kernels(const bench_options *o, const qh_args *args)
     int n = 0;
 
     QH_TRY(st, check_operands(args));
-    QH_TRY(st, qh_placement_new(1, (int)o->threads, true, &place));
+    QH_TRY(st, qh_placement_new(1, (int)o->threads, "on", &place));
     QH_TRY(st, qh_placement_bind(&place->cpu_sets[0][0]));
     QH_TRY(st, qh_team_new(place->team_size[0], place->cpu_sets[0], &team));
     for (int i = 0; i < QH_BENCH_LIMITS; i++)
@@ -231,7 +231,7 @@ static qh_status fit(const bench_options *o)
     figure limit[2];
     qh_status st;
 
-    QH_TRY(st, qh_placement_new(1, 1, true, &place));
+    QH_TRY(st, qh_placement_new(1, 1, "on", &place));
     QH_TRY(st, qh_team_new(1, place->cpu_sets[0], &team));
     QH_TRY(st, measure(&qh_bench_limits[QH_BENCH_MEMCPY], o, team, &limit[0]));
     QH_TRY(st, measure(&qh_bench_limits[QH_BENCH_SGEMM], o, team, &limit[1]));

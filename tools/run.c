@@ -1,5 +1,6 @@
 #include "tools/run.h"
 
+#include "sim/placement.h"
 #include "src/base/mem.h"
 #include "tools/console.h"
 #include "tools/runfolder.h"
@@ -110,12 +111,26 @@ typedef struct watch {
     const qh_settings *settings;
     qh_runfolder *folder; /* owned; NULL: none */
     qh_tracer *tracer;    /* owned; NULL: none */
+    bool verbose;
     double loss, validation;
 } watch;
 
 static double share(int64_t part, int64_t whole)
 {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Which CPUs the threads of each device have; without pinning all have the same. */
+static void tell_placement(const qh_placement *p)
+{
+    char cpus[512];
+
+    if (!p->pinned)
+        qh_console_note("placement: unbound, on CPUs %s",
+                        qh_placement_text(p, 0, cpus, sizeof cpus));
+    for (int d = 0; p->pinned && d < p->n_devices; d++)
+        qh_console_note("placement: device %d on CPU%s %s", d, p->team_size[d] > 1 ? "s" : "",
+                        qh_placement_text(p, d, cpus, sizeof cpus));
 }
 
 static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int64_t bytes)
@@ -138,6 +153,8 @@ static void ready(void *ctx, const qh_settings *s, const qh_result *partial, int
     qh_console_note("method %s, seed %" PRId64 ": %s in the first epoch",
                     qh_method_text(s, method, sizeof method), s->seed,
                     qh_print_bytes((double)bytes, buf));
+    if (w->verbose && partial->placement)
+        tell_placement(partial->placement);
     if (w->tracer)
         qh_tracer_ready(w->tracer, partial);
 }
@@ -244,7 +261,7 @@ static void note_incast(const qh_settings *s, const qh_result *r)
 qh_status qh_run_execute(const qh_settings *s, const char *dataset, const qh_dataset *d,
                          const qh_run_output *to, qh_result *out, json_t **summary)
 {
-    watch w = {.dataset = d, .settings = s, .validation = NAN};
+    watch w = {.dataset = d, .settings = s, .verbose = to->verbose, .validation = NAN};
     qh_observer o = {.ready = ready,
                      .epoch = take_epoch,
                      .bits = take_bits,

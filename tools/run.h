@@ -53,6 +53,7 @@ typedef struct qh_run_output {
     const char *folder; /* a run folder */
     const char *trace;  /* a .qht file */
     bool payload;       /* with its bit-width tables */
+    bool verbose;       /* say where devices run */
     bool measured;      /* epochs are also timed by the wall clock */
     /* Runs s on d and watches it with o; NULL: qh_scenario_run. */
     qh_status (*run)(void *ctx, const qh_settings *s, const qh_dataset *d, const qh_observer *o,

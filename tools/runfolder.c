@@ -280,7 +280,7 @@ static json_t *run_json(const char *dataset, const qh_settings *s, const qh_resu
                         const json_t *summary)
 {
     json_t *host = json_pack("{s:I,s:s,s:i,s:b,s:o,s:o}", "threads", (json_int_t)s->threads, "pin",
-                             s->pin == 1 ? "on" : "off", "cores", r->cores, "cores_shared",
+                             s->pin ? s->pin : "on", "cores", r->cores, "cores_shared",
                              r->cores_shared, "wall_seconds", qh_json_real(r->wall_seconds),
                              "cpu_seconds", qh_json_real(r->cpu_seconds));
     json_t *run = json_pack("{s:s}", "schema", "qhalo.run/1");

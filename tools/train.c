@@ -12,6 +12,8 @@ const qh_option qh_train_options_table[] = {
      .help = "record what every device does, for qhalo replay and qhalo trace"},
     {"trace-payload", QH_OPT_FLAG, offsetof(qh_train_options, payload),
      .help = "with the bit-width of every message, for a replay that sends real bytes"},
+    {"verbose", QH_OPT_FLAG, offsetof(qh_train_options, verbose),
+     .help = "also say which CPUs each device runs on"},
     {0}};
 
 void qh_train_help(FILE *out)
@@ -68,6 +70,7 @@ qh_status qh_train_run(const qh_train_options *o, const qh_settings *s, const ch
     to.folder = front->out;
     to.trace = o->trace;
     to.payload = o->payload;
+    to.verbose = o->verbose;
     st = qh_run_execute(s, name, d, &to, &r, &summary);
     if (st < 0 && st != QH_EINTERRUPT)
         goto out;

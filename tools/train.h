@@ -7,7 +7,7 @@
 typedef struct qh_train_options {
     qh_front front; /* first, for QH_FRONT_OPTIONS */
     char *trace;
-    bool payload;
+    bool payload, verbose;
 } qh_train_options;
 
 extern const qh_option qh_train_options_table[];

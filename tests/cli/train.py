@@ -10,7 +10,7 @@ import time
 
 sys.dont_write_bytecode = True
 from support import (GRAPH, QHALO, SMALL, Run, check, close, main, no_leftovers,  # noqa: E402
-                     read_csv, same, strict_json)
+                     read_csv, same, strict_json, write)
 
 EPOCHS = ('epoch,loss,train_metric,val_metric,test_metric,sim_s,compute_s,comm_s,exposed_comm_s,'
           'quant_s,bytes,messages,mean_bits,rate,floats')
@@ -166,6 +166,32 @@ def repeats(folder):
         same(got, wanted, f'with {way}')
 
 
+def pinned_where_it_was_told(folder):
+    cpus = sorted(os.sched_getaffinity(0))
+    n = min(2, len(cpus))
+    words = ['train', GRAPH, '--devices', n, '--layers', '2', '--hidden', '8', '--epochs', '2']
+    wanted = [cpus[-1], cpus[0]][:n]
+    text = ','.join(map(str, wanted))
+    run = Run(*words, '--verbose', '--pin', text, '--out', folder)
+    for device, cpu in enumerate(wanted):
+        check(f'placement: device {device} on CPU {cpu}\n' in run.err, run.err)
+    same(read_json(folder + '/run.json')['host']['pin'], text, 'pin in run.json')
+    run = Run(*words, '--pin', 'off', '--verbose')
+    check('placement: unbound, on CPUs' in run.err, run.err)
+    check('placement' not in Run(*words).err, 'placement without --verbose')
+    config = write(folder + '/..', os.path.basename(folder) + '.yaml', f'pin: [{", ".join(map(str, wanted))}]\n')
+    check(f'device 0 on CPU {wanted[0]}' in Run(*words, '--verbose', '--config', config).err, 'config')
+    os.remove(config)
+    foreign = next(cpu for cpu in range(1024) if cpu not in cpus)
+    for pin, says in [
+            ('yes', "--pin: 'yes' has to be on, off, or CPUs such as"),
+            (f'{cpus[0]},{cpus[0]}', f'--pin: CPU {cpus[0]} stands there twice'),
+            (f'{foreign}', f'--pin: CPU {foreign} is none of the {len(cpus)} that')]:
+        Run(*words, '--pin', pin, rc=2, says=says)
+    Run('train', GRAPH, '--devices', '2', '--pin', cpus[0], rc=2,
+        says=f'--pin: {cpus[0]} has 1 CPUs for 2 devices; each takes one')
+
+
 def stderr_of_a_pipe(_):
     quiet = Run('train', *SMALL, '--quiet')
     same(quiet.err, '', 'stderr with --quiet')
@@ -212,5 +238,5 @@ if __name__ == '__main__':
     sys.exit(main([summary_is_the_contract, one_device_sends_nothing, folder_agrees_with_itself,
                    what_was_sent_is_said,
                    metrics_only_where_evaluated, a_second_run_takes_the_place_of_the_first,
-                   only_over_a_run, repeats,
+                   only_over_a_run, repeats, pinned_where_it_was_told,
                    stderr_of_a_pipe, interrupted]))

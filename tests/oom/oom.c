@@ -105,10 +105,14 @@ out:
     return st;
 }
 
-static qh_status train(const char *model, const char *method, const char *devices)
+static qh_status train_by(const char *clock, const char *model, const char *method,
+                          const char *devices)
 {
-    const char *const options[][2] = {{"model", model}, {"method", method}, {"devices", devices},
-                                      {"layers", "2"},  {"hidden", "4"},    {"epochs", "2"}};
+    const char *const options[][2] = {
+        {"model", model},     {"method", method},
+        {"devices", devices}, {"layers", "2"},
+        {"hidden", "4"},      {"epochs", "2"},
+        {"clock", clock},     {"compute", strcmp(clock, "real") == 0 ? "measured" : "modeled"}};
     qh_settings s;
     qh_result r = {0};
     qh_status st;
@@ -121,6 +125,16 @@ out:
     qh_result_fini(&r);
     qh_settings_fini(&s);
     return st;
+}
+
+static qh_status train(const char *model, const char *method, const char *devices)
+{
+    return train_by("virtual", model, method, devices);
+}
+
+static qh_status train_real(void)
+{
+    return train_by("real", "gcn", "adaqp", "2");
 }
 
 static qh_status train_alone(void)
@@ -267,6 +281,7 @@ static const struct {
     {"partition", partition},
     {"halo", halo},
     {"training on 1 device", train_alone},
+    {"training in real time", train_real},
     {"training, int:4", train_int},
     {"training, random bits", train_mixed},
     {"training, late messages", train_late},

@@ -1,5 +1,6 @@
 #include "sim/placement.h"
 
+#include "sim/cpu_list.h"
 #include "src/base/log.h"
 #include "src/base/mem.h"
 #include "tests/support/support.h"
@@ -97,7 +98,9 @@ START_TEST(threads_stay_inside_the_allowed_cpus)
 
     qh_log_set_sink(keep_note, NULL);
     ck_assert_int_eq(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    ck_assert_int_eq(qh_placement_new(rows[_i].devices, rows[_i].threads, rows[_i].pin, &p), QH_OK);
+    ck_assert_int_eq(
+        qh_placement_new(rows[_i].devices, rows[_i].threads, rows[_i].pin ? "on" : "off", &p),
+        QH_OK);
     CPU_ZERO(&used);
     for (int d = 0; d < p->n_devices; d++) {
         ck_assert_int_ge(p->team_size[d], 1);
@@ -141,6 +144,106 @@ START_TEST(binding_binds)
 }
 END_TEST
 
+/* --- lists --- */
+
+static const struct {
+    const char *text;
+    int n, list[8];    /* n 0: refused */
+    const char *error; /* then */
+} lists[] = {
+    {"0", 1, {0}, NULL},
+    {"4,0,2", 3, {4, 0, 2}, NULL}, /* the order is kept */
+    {"0,2,4-7", 6, {0, 2, 4, 5, 6, 7}, NULL},
+    {"3-3", 1, {3}, NULL},
+    {"", 0, {0}, "on, off, or CPUs"},
+    {"yes", 0, {0}, "'yes' has to be on, off, or CPUs such as 0,2,4-7"},
+    {"1,", 0, {0}, "on, off, or CPUs"},
+    {",1", 0, {0}, "on, off, or CPUs"},
+    {"1,,2", 0, {0}, "on, off, or CPUs"},
+    {"1-", 0, {0}, "on, off, or CPUs"},
+    {"-1", 0, {0}, "on, off, or CPUs"},
+    {"1 2", 0, {0}, "on, off, or CPUs"},
+    {"0-3x", 0, {0}, "on, off, or CPUs"},
+    {"00000000000000000000000000000000000000001", 0, {0}, "on, off, or CPUs"},
+    {"2-1", 0, {0}, "--pin"},
+    {"0-1024", 0, {0}, "--pin"},
+    {"99999999999999", 0, {0}, "--pin"},
+    {"1,2,1", 0, {0}, "CPU 1 stands there twice"},
+    {"0-4,3", 0, {0}, "CPU 3 stands there twice"},
+};
+
+START_TEST(lists_are_read)
+{
+    int list[CPU_SETSIZE], n = 0;
+    qh_status st = qh_cpu_list(lists[_i].text, list, &n);
+
+    ck_assert_int_eq(qh_placement_check(lists[_i].text), st);
+    ck_assert_int_eq(st, lists[_i].error ? QH_EUSAGE : QH_OK);
+    if (lists[_i].error) {
+        ck_assert_msg(strstr(qh_error_text(), lists[_i].error) != NULL, "%s", qh_error_text());
+        return;
+    }
+    ck_assert_int_eq(n, lists[_i].n);
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(list[i], lists[_i].list[i]);
+}
+END_TEST
+
+START_TEST(sets_are_written)
+{
+    cpu_set_t set;
+    char buf[64], small[20];
+
+    CPU_ZERO(&set);
+    ck_assert_str_eq(qh_cpu_text(&set, buf, sizeof buf), "");
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu += cpu % 3 == 1 ? 2 : 1)
+        CPU_SET(cpu, &set);
+    ck_assert_int_eq(strncmp(qh_cpu_text(&set, buf, sizeof buf), "0-1,3-4,6-7,", 12), 0);
+    ck_assert_str_eq(buf + strlen(buf) - 3, "...");
+    ck_assert_str_eq(qh_cpu_text(&set, small, sizeof small), "0-1,3-4...");
+    CPU_ZERO(&set);
+    CPU_SET(5, &set);
+    CPU_SET(CPU_SETSIZE - 1, &set);
+    ck_assert_str_eq(qh_cpu_text(&set, buf, sizeof buf), "5,1023");
+}
+END_TEST
+
+/* Threads sit where the list says, the last of the list first. */
+START_TEST(a_list_is_kept_to)
+{
+    char pin[64], cpu[32];
+    int allowed[CPU_SETSIZE], n = 0, other = 0;
+    qh_placement *p = NULL;
+    cpu_set_t now;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof now, &now), 0);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &now))
+            allowed[n++] = i;
+        else
+            other = i;
+    }
+    snprintf(pin, sizeof pin, n > 1 ? "%d,%d" : "%d", allowed[n - 1], allowed[0]);
+    ck_assert_int_eq(qh_placement_new(1, 0, pin, &p), QH_OK);
+    ck_assert_int_eq(p->team_size[0], n > 1 ? 2 : 1);
+    ck_assert(p->pinned && !p->shared && CPU_COUNT(&p->cpu_sets[0][0]) == 1);
+    ck_assert(CPU_ISSET(allowed[n - 1], &p->cpu_sets[0][0]));
+    ck_assert(CPU_ISSET(allowed[0], &p->cpu_sets[0][p->team_size[0] - 1]));
+    qh_placement_free(p);
+    ck_assert_int_eq(qh_placement_new(1, 1, pin, &p), QH_OK);
+    snprintf(cpu, sizeof cpu, "%d", allowed[n - 1]);
+    ck_assert_str_eq(qh_placement_text(p, 0, pin, sizeof pin), cpu);
+    qh_placement_free(p);
+    ck_assert_int_eq(qh_placement_new(2, 0, cpu, &p), QH_EUSAGE);
+    ck_assert_msg(strstr(qh_error_text(), "has 1 CPUs for 2 devices"), "%s", qh_error_text());
+    ck_assert_int_eq(qh_placement_new(1, 3, cpu, &p), QH_EUSAGE);
+    ck_assert_msg(strstr(qh_error_text(), "has 1 CPUs for 3 threads"), "%s", qh_error_text());
+    snprintf(cpu, sizeof cpu, "%d", other);
+    ck_assert_int_eq(qh_placement_new(1, 0, cpu, &p), QH_EUSAGE);
+    ck_assert_msg(strstr(qh_error_text(), "that this process may use"), "%s", qh_error_text());
+}
+END_TEST
+
 START_TEST(want_of_memory_is_reported)
 {
     qh_status st = QH_ERESOURCE;
@@ -150,7 +253,7 @@ START_TEST(want_of_memory_is_reported)
         qh_placement *p = NULL;
 
         qh_mem_fail_at(n);
-        st = qh_placement_new(3, 0, true, &p);
+        st = qh_placement_new(3, 0, NULL, &p);
         qh_mem_fail_at(0);
         ck_assert(st == QH_OK || st == QH_ERESOURCE);
         ck_assert((p != NULL) == (st == QH_OK));
@@ -168,6 +271,9 @@ Suite *suite(void)
     tcase_add_loop_test(t, cores_come_before_hyper_threads, 0, QH_COUNT(machines));
     tcase_add_loop_test(t, threads_stay_inside_the_allowed_cpus, 0, QH_COUNT(rows));
     tcase_add_test(t, binding_binds);
+    tcase_add_loop_test(t, lists_are_read, 0, QH_COUNT(lists));
+    tcase_add_test(t, sets_are_written);
+    tcase_add_test(t, a_list_is_kept_to);
     tcase_add_test(t, want_of_memory_is_reported);
     suite_add_tcase(s, t);
     return s;

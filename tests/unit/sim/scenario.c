@@ -5,6 +5,8 @@
 #include "tests/support/tiny.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 enum { EPOCHS = 4, LAYERS = 2 };
@@ -166,6 +168,63 @@ START_TEST(one_device_needs_no_network)
     ck_assert_msg(qh_scenario_run(&s, d, NULL, &r) == QH_OK, "%s", qh_error_text());
     ck_assert_int_eq(r.messages + r.bytes_sent + r.n_traffic, 0);
     ck_assert_int_gt(r.sim_end, 0);
+    qh_result_fini(&r);
+    qh_settings_fini(&s);
+    tiny_free(d);
+}
+END_TEST
+
+/* --- where devices run --- */
+
+typedef struct places {
+    int cpu[2]; /* of each device */
+    int n_seen;
+    pthread_mutex_t lock;
+} places;
+
+static qh_status look_where(void *ctx, int device, int32_t epoch, const qh_record *r, int64_t n)
+{
+    places *p = ctx;
+    cpu_set_t now;
+
+    (void)epoch;
+    (void)r;
+    ck_assert_int_gt(n, 0);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof now, &now), 0);
+    ck_assert(CPU_COUNT(&now) == 1 && CPU_ISSET(p->cpu[device], &now));
+    pthread_mutex_lock(&p->lock);
+    p->n_seen++;
+    pthread_mutex_unlock(&p->lock);
+    return QH_OK;
+}
+
+/* Products large enough for threads of OpenBLAS, if it made any; and the caller stays where it was.
+ */
+START_TEST(products_leave_threads_where_they_are)
+{
+    qh_dataset *d =
+        tiny_new((tiny_spec){.nodes = 2000, .degree = 3, .features = 300, .classes = 3, .seed = 3});
+    qh_settings s = small("vanilla");
+    places p = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    qh_observer o = {.records = look_where, .ctx = &p};
+    cpu_set_t before, after;
+    char list[32];
+    int n = 0;
+    qh_result r;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && n < 2; cpu--)
+        if (CPU_ISSET(cpu, &before))
+            p.cpu[n++] = cpu;
+    set(&s, "devices", n == 2 ? "2" : "1");
+    set(&s, "hidden", "256");
+    snprintf(list, sizeof list, n == 2 ? "%d,%d" : "%d", p.cpu[0], p.cpu[1]);
+    set(&s, "pin", list);
+    ck_assert_msg(qh_scenario_run(&s, d, &o, &r) == QH_OK, "%s", qh_error_text());
+    ck_assert_int_eq(p.n_seen, n * EPOCHS);
+    ck_assert_ptr_null(r.placement);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
+    ck_assert(CPU_EQUAL(&before, &after));
     qh_result_fini(&r);
     qh_settings_fini(&s);
     tiny_free(d);
@@ -364,6 +423,7 @@ Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, figures_of_a_run_agree, 0, (int)QH_COUNT(methods));
     tcase_add_test(t, one_device_needs_no_network);
+    tcase_add_test(t, products_leave_threads_where_they_are);
     tcase_add_loop_test(t, measured_times_change_no_number_of_training, 0, 2);
     tcase_add_test(t, an_interrupt_keeps_what_was_done);
     tcase_add_loop_test(t, an_observer_that_fails_ends_the_run, 0, EPOCHS);
