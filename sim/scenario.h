@@ -170,7 +170,7 @@ typedef struct qh_observer {
     qh_status (*records)(void *ctx, int device, int32_t epoch, const qh_record *r, int64_t n);
     qh_status (*trained)(void *ctx, const qh_epoch_metrics *m);
     qh_status (*times)(void *ctx, const qh_epoch_times *t);
-    const volatile int *stop; /* becomes non-zero: end after the epoch at hand (Ctrl-C) */
+    const _Atomic int *stop; /* becomes non-zero: end after the epoch at hand (Ctrl-C) */
     void *ctx;
 } qh_observer;
 

@@ -2,11 +2,14 @@
 
 #include "src/base/file.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile int stop; /* int, as observers look at it; a store of it is one instruction */
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "stores in a signal handler");
+static _Atomic int stop; /* lock-free, so a handler may store it while other threads look */
 
 static void leave(int signal_number)
 {
@@ -29,9 +32,12 @@ static void handle(void (*handler)(int))
 
 static void set_flag(int signal_number)
 {
+    int error = errno; /* of what was interrupted */
+
     (void)signal_number;
     stop = 1;
     handle(leave);
+    errno = error;
 }
 
 void qh_stop_arm(void)
@@ -39,7 +45,7 @@ void qh_stop_arm(void)
     handle(set_flag);
 }
 
-const volatile int *qh_stop_flag(void)
+const _Atomic int *qh_stop_flag(void)
 {
     return &stop;
 }

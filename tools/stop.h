@@ -6,7 +6,7 @@
 void qh_stop_arm(void);
 
 /* Non-zero once a signal came; borrowed for ever. */
-const volatile int *qh_stop_flag(void);
+const _Atomic int *qh_stop_flag(void);
 
 /* The start: a signal removes files being written and exits with 130. */
 void qh_stop_exit_on_signal(void);

@@ -43,7 +43,7 @@ typedef struct seen {
     int64_t ready, first_epoch_bytes;
     int64_t rows, progress, intervals, bits_messages;
     qh_epoch_row row[EPOCHS];
-    volatile int stop;
+    _Atomic int stop;
     int stop_after; /* epochs; 0: never */
     int fail_at;    /* row that is refused; 0: none */
 } seen;
