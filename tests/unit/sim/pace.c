@@ -63,7 +63,7 @@ typedef struct device {
     program_of run;
     int rank;
     pthread_t thread;
-    int64_t took_ns;
+    int64_t end_ns;
 } device;
 
 static void open_world(world *w, const char *net)
@@ -108,17 +108,17 @@ static void sleep_ns(int64_t ns)
 static void *device_main(void *ctx)
 {
     device *d = ctx;
-    int64_t start;
 
     qh_pace_begin(d->world->pace, d->rank);
-    start = qh_wall_ns();
     d->run(d->world, d->rank);
-    d->took_ns = qh_wall_ns() - start;
+    d->end_ns = qh_wall_ns();
     return NULL;
 }
 
+/* took_ns: of each device, since before any of them began. */
 static void run_all(world *w, program_of run, int64_t *took_ns)
 {
+    int64_t start = qh_wall_ns();
     device d[N];
 
     for (int i = 0; i < N; i++) {
@@ -127,7 +127,7 @@ static void run_all(world *w, program_of run, int64_t *took_ns)
     }
     for (int i = 0; i < N; i++) {
         pthread_join(d[i].thread, NULL);
-        took_ns[i] = d[i].took_ns;
+        took_ns[i] = d[i].end_ns - start;
     }
 }
 
@@ -217,8 +217,7 @@ START_TEST(waits_are_as_long_as_the_network_says)
         for (int d = 0; d < N; d++) {
             int64_t after = took[d] - rows[_i].least_ms[d] * MS;
 
-            /* All begin within a moment: another's earlier start is as good as one's own. */
-            ck_assert_msg(after > -8 * MS, "device %d took %lld ns", d, (long long)took[d]);
+            ck_assert_msg(after >= 0, "device %d took %lld ns", d, (long long)took[d]);
             late = after > late ? after : late;
         }
         best = late < best ? late : best;
@@ -243,8 +242,8 @@ START_TEST(evaluation_is_no_time_to_travel)
     s = qh_pace_sink(w.pace);
     qh_pace_begin(w.pace, 0);
     qh_pace_begin(w.pace, 1);
-    emit(&w, 0, QH_OP_SEND, 1, 10000); /* 20 ms */
-    emit(&w, 1, QH_OP_RECV, 0, 10000);
+    emit(&w, 0, QH_OP_SEND, 1, 200000); /* 210 ms */
+    emit(&w, 1, QH_OP_RECV, 0, 200000);
     emit(&w, 0, QH_OP_EPOCH_END, -1, 0);
     emit(&w, 1, QH_OP_EPOCH_END, -1, 0);
     start = qh_wall_ns();
@@ -253,7 +252,8 @@ START_TEST(evaluation_is_no_time_to_travel)
     ck_assert_int_eq(s->end_epoch(s, 1, &m, &stop), QH_OK);
     emit(&w, 1, QH_OP_WAIT, -1, 0);
     took = qh_wall_ns() - start;
-    ck_assert_msg(took > 30 * MS + 10 * MS, "%lld ns", (long long)took); /* some may have passed */
+    /* What had passed before both ended is to be less than 150 ms, on the busiest machine. */
+    ck_assert_msg(took > 30 * MS + 60 * MS, "%lld ns", (long long)took);
     close_world(&w);
 }
 END_TEST
