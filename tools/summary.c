@@ -215,18 +215,26 @@ static void print_links(const qh_result *r, FILE *out)
         fputc('\n', out);
 }
 
-static void print_measured(const qh_result *r, FILE *out)
+/* Beside what is simulated; and where devices share cores, what their computing takes by itself. */
+static void print_measured(const qh_settings *s, const qh_result *r, FILE *out)
 {
     char a[QH_UNIT_TEXT_BYTES], b[QH_UNIT_TEXT_BYTES], c[QH_UNIT_TEXT_BYTES];
     double predicted = per_epoch(qh_seconds(r->sim_end), r);
-    qh_measured m;
+    const qh_breakdown_seconds *m = &r->mean;
+    double computing = m->compute + m->quantize + m->dequantize + m->assign;
+    qh_measured all;
 
-    if (qh_result_measured(r, &m))
+    if (!qh_result_measured(r, &all))
+        return;
+    fprintf(out, "measured    %s an epoch (median; %s to %s), %+.1f %% of what is simulated\n",
+            qh_print_seconds(all.median, a), qh_print_seconds(all.min, b),
+            qh_print_seconds(all.max, c), 100 * (all.median / predicted - 1));
+    if (r->cores_shared && s->clock == QH_CLOCK_REAL)
         fprintf(out,
-                "measured    %s an epoch (median; %s to %s), %+.1f %% of what is simulated%s\n",
-                qh_print_seconds(m.median, a), qh_print_seconds(m.min, b),
-                qh_print_seconds(m.max, c), 100 * (m.median / predicted - 1),
-                r->cores_shared ? ", with cores that devices share" : "");
+                "shared      %" PRId64 " devices on %d core%s: their computing alone takes %s an "
+                "epoch there\n",
+                s->devices, r->cores, r->cores == 1 ? "" : "s",
+                qh_print_seconds(computing * (double)s->devices / r->cores, a));
 }
 
 static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
@@ -236,7 +244,7 @@ static void print_cost(const qh_settings *s, const qh_result *r, FILE *out)
 
     fprintf(out, "simulated   %s, %s an epoch\n", qh_print_seconds(seconds, a),
             qh_print_seconds(per_epoch(seconds, r), b));
-    print_measured(r, out);
+    print_measured(s, r, out);
     fprintf(out, "sent        %s, %s an epoch in %" PRId64 " messages",
             qh_print_bytes((double)r->bytes_sent, a),
             qh_print_bytes(per_epoch((double)r->bytes_sent, r), b),
