@@ -11,8 +11,8 @@ static const char *const nets[] = {
     "model: alphabeta\nlatency: 10us\nbandwidth: 1GB/s\n",
     "model: loggp\nlatency: 10us\nbandwidth: 1GB/s\noverhead: 2us\ngap: 1us\n",
     "model: fairshare\ntopology: star\nlink: {latency: 5us, bandwidth: 1GB/s}\n",
-    "model: fairshare\ntopology: star\nlink: {latency: 5us, bandwidth: 1GB/s}\n"
-    "outages: [{device: 2, from: 50us, to: 80us}]\njitter: {delay: 20us}\n",
+    ("model: fairshare\ntopology: star\nlink: {latency: 5us, bandwidth: 1GB/s}\n"
+     "outages: [{device: 2, from: 50us, to: 80us}]\njitter: {delay: 20us}\n"),
 };
 
 enum { N_FLOWS = 40, N_DEVICES = 4 };
